@@ -1,0 +1,4 @@
+export { systemClock, type Clock } from "./clock.ts";
+export { invariant, InvariantError, unreachable } from "./invariant.ts";
+export { stampedLog, stampLine, type Log } from "./log.ts";
+export { err, ok, type Result } from "./result.ts";
