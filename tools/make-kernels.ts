@@ -4,7 +4,8 @@
 // than PTX ISA 4.2 and sm_30, so its header is set back to those, after a check that every
 // instruction is one that they have; an instruction that is not on the list stops the making.
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -71,8 +72,14 @@ export function nvccRelease(): string | null {
 
 /** Runs nvcc on base.cu and returns the base payload. */
 export function makeBasePtx(): string {
-  const flags = ["-ptx", "-arch=sm_75", "-o", "/dev/stdout", BASE_SOURCE];
-  return setBackPtx(execFileSync("nvcc", flags, { encoding: "utf8" }));
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-kernels-"));
+  try {
+    const output = join(folder, "base.ptx");
+    execFileSync("nvcc", ["-ptx", "-arch=sm_75", "-o", output, BASE_SOURCE], { stdio: "inherit" });
+    return setBackPtx(readFileSync(output, "utf8"));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /** What is committed. */
