@@ -1,5 +1,6 @@
 export { systemClock, type Clock } from "./clock.ts";
 export { invariant, InvariantError, unreachable } from "./invariant.ts";
+export { fileCall, FileError } from "./file-error.ts";
 export { createMutex, type Mutex } from "./mutex.ts";
 export { stampedLog, stampLine, type Log } from "./log.ts";
 export { err, ok, type Result } from "./result.ts";
