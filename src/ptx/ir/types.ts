@@ -7,8 +7,10 @@
  * Semantics follow the PTX ISA document; the comments name its instruction where ours differs.
  */
 
-/** A place in PTX text; line and column count from 1. */
-export type Position = { readonly line: number; readonly column: number };
+import type { Result } from "../../base/mod.ts";
+import type { Diagnostic, Position } from "../syntax/diagnostic.ts";
+
+export type { Diagnostic, Position };
 
 /** PTX's fundamental types, `.pred` included. `b` types carry bits only. */
 export type DataType =
@@ -49,7 +51,12 @@ export const DATA_TYPE_BYTES: Readonly<Record<DataType, number>> = {
   f64: 8,
 };
 
-/** A virtual register; its id is its index in `Kernel.registers`. */
+/**
+ * A virtual register; its id is its index in `Kernel.registers`. An operand is as wide as the
+ * instruction's type, except for what PTX relaxes: load, store and convert (and the count of a
+ * shift, which is always 32 bits). There a wider source register gives its low bits, and a wider
+ * destination gets the value sign-extended (s types) or zero-extended (all others).
+ */
 export type RegisterId = number;
 export type VirtualRegister = { readonly name: string; readonly type: DataType };
 
@@ -360,6 +367,17 @@ export type ModuleData = {
   readonly relocations: readonly { readonly offset: number; readonly addend: number }[];
 };
 
+/**
+ * One `.entry` of a module. Lowered when first asked for, and once: an instruction that cannot be
+ * run makes its own kernel unusable and no other.
+ */
+export type KernelEntry = {
+  readonly name: string;
+  readonly parameters: readonly Parameter[];
+  readonly parameterBytes: number;
+  readonly lower: () => Result<Kernel, Diagnostic>;
+};
+
 /** What one PTX file is, ready for either engine. */
 export type PtxModule = {
   /** What messages call it. */
@@ -368,5 +386,6 @@ export type PtxModule = {
   readonly version: readonly [major: number, minor: number];
   readonly target: string;
   readonly data: ModuleData;
-  readonly kernels: readonly Kernel[];
+  /** In the order of the text. */
+  readonly entries: readonly KernelEntry[];
 };
