@@ -1,8 +1,9 @@
 /**
  * The PTX intermediate representation: a kernel as a control-flow graph of typed instructions with
  * every name resolved. The front end (syntax, lowering) makes it, and both engines read it: the
- * interpreter, which is the oracle, and the code generator. Whatever neither engine can do is refused
- * while this is made, by name and position; so an engine never meets an instruction it does not know.
+ * interpreter, which is the oracle, and the code generator. Whatever neither engine can do is
+ * refused while this is made, by name and position; so an engine never meets an instruction it does
+ * not know.
  *
  * Semantics follow the PTX ISA document; the comments name its instruction where ours differs.
  */
@@ -93,8 +94,8 @@ export type Symbol = {
 };
 
 /**
- * A value read by an instruction. A constant's `bits` is the value's bit pattern at the width of the
- * type it is read as, without sign: -1 as s32 is 0xffffffffn, 1.0 as f32 is 0x3f800000n.
+ * A value read by an instruction. A constant's `bits` is the value's bit pattern at the width of
+ * the type it is read as, without sign: -1 as s32 is 0xffffffffn, 1.0 as f32 is 0x3f800000n.
  */
 export type Operand =
   | { readonly kind: "register"; readonly id: RegisterId }
@@ -120,7 +121,9 @@ export type Rounding = "rn" | "rz" | "rm" | "rp";
 /** A conversion may also round to an integer. `none`: the conversion is exact or PTX's default. */
 export type ConvertRounding = Rounding | "rni" | "rzi" | "rmi" | "rpi" | "none";
 
-/** `exact` is correctly rounded; `approx` and `full` as PTX defines them, within a documented ulp. */
+/**
+ * `exact` is correctly rounded; `approx` and `full` as PTX defines them, within a documented ulp.
+ */
 export type Precision = "exact" | "approx" | "full";
 
 export type UnaryFunction =
