@@ -100,6 +100,7 @@ export type Symbol = {
 export type Operand =
   | { readonly kind: "register"; readonly id: RegisterId }
   | { readonly kind: "constant"; readonly bits: bigint }
+  /** A u32 (u64: clock64, globaltimer); read as a 16-bit type, as PTX 1.x does, its low half. */
   | { readonly kind: "special"; readonly name: SpecialRegister }
   /** The address of a variable, in the address space of the variable. */
   | { readonly kind: "address"; readonly symbol: Symbol; readonly offset: number };
@@ -188,7 +189,10 @@ export type AtomicFunction =
 /** Floating-point modifiers: `.ftz` and `.sat` (to [0, 1]; a NaN becomes +0). */
 type FloatModifiers = { readonly flushSubnormals: boolean; readonly saturate: boolean };
 
-/** What an instruction does. `type` is the type its operands are read as. */
+/**
+ * What an instruction does. `type` is the type its operands are read as, and its result has that
+ * type too, except: mulWide and madWide (twice as wide, and so is madWide's `c`), popc and clz (u32).
+ */
 export type Operation =
   | {
       readonly op: "move";
