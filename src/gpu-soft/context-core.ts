@@ -2,17 +2,22 @@ import { invariant } from "../base/mod.ts";
 import { GpuError } from "../gpu/mod.ts";
 import { BLOCK_BYTES } from "./region-allocator.ts";
 import { DeviceClock } from "./device-clock.ts";
-import { DeviceMemory, type Allocation } from "./device-memory.ts";
+import type { Allocation, DeviceMemory } from "./device-memory.ts";
 import { ThreadExecutor, type Executor } from "./executor.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
+import type { MemoryShelf } from "./memory-shelf.ts";
 import { Scheduler } from "./scheduler.ts";
 import { ScratchMemory } from "./scratch-memory.ts";
+
+/** What all contexts of a device share. */
+export type SoftDevice = { readonly budget: MemoryBudget; readonly shelf: MemoryShelf };
 
 /**
  * What the parts of a context share: its memory, its scheduler, and whether it is still there. Each
  * context has a memory and workers of its own, so that what is lost with one is lost to it alone.
  */
 export class ContextCore {
+  readonly #shelf: MemoryShelf;
   readonly memory: DeviceMemory;
   readonly clock = new DeviceClock();
   readonly executor: Executor;
@@ -24,9 +29,10 @@ export class ContextCore {
   #isClosed = false;
 
   /** Throws RangeError when the machine has no address space left for another memory. */
-  constructor(budget: MemoryBudget, workers: number) {
-    this.#budget = budget;
-    this.memory = new DeviceMemory();
+  constructor(device: SoftDevice, workers: number) {
+    this.#budget = device.budget;
+    this.#shelf = device.shelf;
+    this.memory = device.shelf.take();
     this.executor = new ThreadExecutor({
       memory: this.memory,
       clock: this.clock,
@@ -93,7 +99,9 @@ export class ContextCore {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.scheduler.close();
+    void this.scheduler.close().then(() => {
+      this.#shelf.give(this.memory);
+    });
     this.#budget.give(this.#takenBytes);
     this.#takenBytes = 0;
   }

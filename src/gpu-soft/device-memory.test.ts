@@ -73,6 +73,20 @@ test("the granule table says of every byte whether it is allocated, whatever hap
   );
 });
 
+test("a memory that is reset is as good as new, and shows nothing of its past", () => {
+  const memory = new DeviceMemory();
+  const before = memory.allocate(5000);
+  const scratch = memory.reserve(5000);
+  assert.ok(before !== null && scratch !== null);
+  memory.fill(before.address, 5000, 0xee);
+  memory.fill(scratch, 5000, 0xee);
+  memory.reset();
+  assert.ok(table(memory).every((valid) => valid === 0));
+  const after = memory.allocate(20_000);
+  assert.equal(after?.address, before.address);
+  assert.ok(memory.bytes.subarray(before.address, before.address + 20_000).every((b) => b === 0));
+});
+
 test("memory grows as it is handed out, and refuses what the address space does not hold", () => {
   const memory = new DeviceMemory();
   assert.equal(memory.bytes.length, HEAP_START);

@@ -27,7 +27,7 @@ export type Allocation = { readonly address: number; readonly bytes: number };
  */
 export class DeviceMemory {
   readonly memory: WebAssembly.Memory;
-  readonly #heap = new RegionAllocator(HEAP_START, HEAP_END);
+  #heap = new RegionAllocator(HEAP_START, HEAP_END);
   readonly #allocations = new Map<number, Allocation>();
   readonly #fill: MemoryFill;
   #bytes: Uint8Array<SharedArrayBuffer>;
@@ -63,7 +63,7 @@ export class DeviceMemory {
   free(allocation: Allocation): void {
     const { address, bytes } = allocation;
     invariant(this.#allocations.delete(address), `no allocation starts at ${address}`);
-    this.fill(GRANULES_ADDRESS + address / GRANULE_BYTES, Math.ceil(bytes / GRANULE_BYTES), 0);
+    this.#clearGranules(address, bytes);
     this.#heap.give(address);
   }
 
@@ -75,6 +75,14 @@ export class DeviceMemory {
   release(address: number): void {
     invariant(!this.#allocations.has(address), "an allocation is freed, not released");
     this.#heap.give(address);
+  }
+
+  /** Forgets everything that is allocated or reserved; for a new owner. */
+  reset(): void {
+    for (const { address, bytes } of this.#allocations.values())
+      this.#clearGranules(address, bytes);
+    this.#allocations.clear();
+    this.#heap = new RegionAllocator(HEAP_START, HEAP_END);
   }
 
   fill(address: number, bytes: number, value: number): void {
@@ -131,6 +139,10 @@ export class DeviceMemory {
     this.fill(first, whole, GRANULE_BYTES);
     const rest = bytes % GRANULE_BYTES;
     if (rest > 0) this.#bytes[first + whole] = rest;
+  }
+
+  #clearGranules(address: number, bytes: number): void {
+    this.fill(GRANULES_ADDRESS + address / GRANULE_BYTES, Math.ceil(bytes / GRANULE_BYTES), 0);
   }
 }
 

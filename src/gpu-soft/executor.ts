@@ -35,7 +35,8 @@ export type Executor = {
   /** How the launch in progress stands; tells `done` once. */
   readonly poll: () => ExecutorState;
   readonly drop: (kernelId: number) => void;
-  readonly close: () => void;
+  /** Resolves when nothing touches the memory any more. */
+  readonly close: () => Promise<void>;
 };
 
 /** Executes launches on worker threads. `wake` is called when a question may have a new answer. */
@@ -107,8 +108,8 @@ export class ThreadExecutor implements Executor {
     this.#pool?.drop(kernelId);
   };
 
-  close = (): void => {
-    this.#pool?.close();
+  close = async (): Promise<void> => {
+    await this.#pool?.close();
   };
 
   #writeDescriptor(launch: AcceptedLaunch): void {

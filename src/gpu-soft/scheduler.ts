@@ -110,12 +110,12 @@ export class Scheduler {
     if (this.#deferred.length > 0) this.#runDeferred();
   }
 
-  /** Forgets all work. */
-  close(): void {
+  /** Forgets all work; resolves when none of it is going on any more. */
+  async close(): Promise<void> {
     this.#isClosed = true;
     this.#streams.clear();
     this.#deferred = [];
-    this.#executor.close();
+    await this.#executor.close();
   }
 
   /** Takes note of what the executor has done; false when the context is lost. */
@@ -124,7 +124,7 @@ export class Scheduler {
     if (state.kind === "lost") {
       this.#loss = state.loss;
       // Other workers may be in the middle of a long kernel; nobody can use what they compute.
-      this.#executor.close();
+      void this.#executor.close();
       return false;
     }
     if (state.kind === "done") {

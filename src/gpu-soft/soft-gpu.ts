@@ -8,6 +8,7 @@ import { SoftContext } from "./context.ts";
 import { ContextCore } from "./context-core.ts";
 import { WORKERS_MAX } from "./control-block.ts";
 import { MemoryBudget } from "./memory-budget.ts";
+import { MemoryShelf } from "./memory-shelf.ts";
 import { refuse } from "./refusal.ts";
 import { HOLDFAST_VERSION } from "./version.ts";
 
@@ -36,7 +37,10 @@ export function softGpu(options: SoftGpuOptions, compiler: Compiler): Gpu {
   checkOption("devices", devices, DEVICES_MAX);
   checkOption("memoryBytes", memoryBytes, MEMORY_BYTES_MAX);
   checkOption("workers", workers, WORKERS_MAX);
-  const budgets = Array.from({ length: devices }, () => new MemoryBudget(memoryBytes));
+  const all = Array.from({ length: devices }, () => ({
+    budget: new MemoryBudget(memoryBytes),
+    shelf: new MemoryShelf(),
+  }));
 
   const infoOf = (ordinal: number): DeviceInfo => ({
     backend: "soft",
@@ -58,14 +62,14 @@ export function softGpu(options: SoftGpuOptions, compiler: Compiler): Gpu {
     backend: "soft",
     deviceCount: devices,
     deviceInfo: (ordinal): Result<DeviceInfo, GpuRefusal> =>
-      budgets[ordinal] === undefined
+      all[ordinal] === undefined
         ? refuse("no_such_device", "cuDeviceGet", missing(ordinal))
         : ok(infoOf(ordinal)),
     openContext: (ordinal): Result<GpuContext, GpuRefusal> => {
-      const budget = budgets[ordinal];
-      if (budget === undefined) return refuse("no_such_device", "cuCtxCreate", missing(ordinal));
+      const device = all[ordinal];
+      if (device === undefined) return refuse("no_such_device", "cuCtxCreate", missing(ordinal));
       try {
-        const core = new ContextCore(budget, workers);
+        const core = new ContextCore(device, workers);
         return ok(new SoftContext(infoOf(ordinal), core, compiler));
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;

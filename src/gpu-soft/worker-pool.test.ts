@@ -38,7 +38,7 @@ function withPool(
       await until(() => pool.isReady);
       await body(pool, memory.reserve(workers * 256) ?? 0, () => wakes);
     } finally {
-      pool.close();
+      await pool.close();
     }
   };
 }

@@ -108,12 +108,11 @@ export class WorkerPool {
     for (const port of this.#ports) port.postMessage({ kind: "drop", id } satisfies WorkerMessage);
   }
 
-  /** Ends the workers, in the middle of a kernel if need be. */
-  close(): void {
-    if (this.#isClosed) return;
+  /** Ends the workers, in the middle of a kernel if need be; resolves when all threads are gone. */
+  async close(): Promise<void> {
+    if (!this.#isClosed) for (const port of this.#ports) port.close();
     this.#isClosed = true;
-    for (const port of this.#ports) port.close();
-    for (const thread of this.#threads) void thread.terminate();
+    await Promise.all(this.#threads.map((thread) => thread.terminate()));
   }
 
   #spawn(index: number, memory: WebAssembly.Memory): void {
