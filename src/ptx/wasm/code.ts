@@ -1,4 +1,5 @@
 /** The body of one function, written instruction by instruction. */
+import { invariant } from "../../base/mod.ts";
 import { ByteBuffer } from "./byte-buffer.ts";
 import { MEMORY_OPCODE, PLAIN_OPCODE, type MemoryOpcode, type PlainOpcode } from "./opcode.ts";
 import { VALUE_TYPE, type ValueType } from "./value-type.ts";
@@ -24,18 +25,41 @@ export type Label = number;
  */
 export class Code {
   readonly #bytes = new ByteBuffer();
-  readonly #parameters: number;
-  readonly #locals: ValueType[] = [];
+  readonly #parameters: readonly ValueType[];
+  #locals: ValueType[] = [];
   #depth = 0;
 
   constructor(parameters: readonly ValueType[]) {
-    this.#parameters = parameters.length;
+    this.#parameters = parameters;
+  }
+
+  /**
+   * A piece of this body that is written on its own and appended later, `depth` blocks deeper than
+   * the body is now: what comes before it may depend on what it turns out to need. Locals are shared.
+   */
+  fragment(depth: number): Code {
+    const fragment = new Code(this.#parameters);
+    fragment.#locals = this.#locals;
+    fragment.#depth = this.#depth + depth;
+    return fragment;
+  }
+
+  /** Appends a fragment of this body, all of whose blocks are closed. */
+  append(fragment: Code): this {
+    invariant(fragment.#depth === this.#depth, "a fragment is appended at the depth it is made for");
+    this.#bytes.appendBuffer(fragment.#bytes);
+    return this;
+  }
+
+  /** How many blocks are open. */
+  get depth(): number {
+    return this.#depth;
   }
 
   /** A new local, zero when the function begins. */
   local(type: ValueType): number {
     this.#locals.push(type);
-    return this.#parameters + this.#locals.length - 1;
+    return this.#parameters.length + this.#locals.length - 1;
   }
 
   op(name: PlainOpcode): this {
