@@ -49,7 +49,7 @@ function immediateDominators(
     }
     return left;
   };
-  for (let changed = true; changed; ) {
+  for (let changed = true; changed;) {
     changed = false;
     for (let index = 1; index < order.length; index += 1) {
       let dominator = -1;

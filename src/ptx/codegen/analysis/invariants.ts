@@ -4,9 +4,15 @@
  * function of constants, parameters, the launch's own registers and other invariants. It is never
  * kept across barriers: each region that needs it computes it again.
  */
-import type { Instruction, Kernel, Operand, RegisterId } from "../../ir/types.ts";
+import {
+  DATA_TYPE_BYTES,
+  type Instruction,
+  type Kernel,
+  type Operand,
+  type RegisterId,
+} from "../../ir/types.ts";
 import type { Definitions } from "./definitions.ts";
-import { addressOf, operandsOf, readsOf, writesOf } from "./effects.ts";
+import { operandsOf, readsOf, writesOf } from "./effects.ts";
 
 export type Invariants = {
   readonly registers: ReadonlySet<RegisterId>;
@@ -28,13 +34,21 @@ function isInvariantOperand(operand: Operand): boolean {
   }
 }
 
+/** A parameter at a constant address cannot fault and never changes. */
+function isParameterRead(kernel: Kernel, load: Extract<Instruction, { op: "load" }>): boolean {
+  const { base, offset } = load.address;
+  if (load.space !== "param" || base.kind !== "symbol") return false;
+  const start = base.symbol.offset + offset;
+  const bytes = DATA_TYPE_BYTES[load.type] * load.destinations.length;
+  return start >= 0 && start % bytes === 0 && start + bytes <= kernel.parameterBytes;
+}
+
 /** Whether an instruction gives the same result for all threads, if its registers do. */
-function isPure(instruction: Instruction): boolean {
+function isPure(kernel: Kernel, instruction: Instruction): boolean {
   if (instruction.guard !== null) return false;
   switch (instruction.op) {
     case "load":
-      // A parameter at a constant address cannot fault and never changes.
-      return instruction.space === "param" && addressOf(instruction)?.base.kind === "symbol";
+      return isParameterRead(kernel, instruction);
     case "store":
     case "atomic":
     case "fence":
@@ -64,12 +78,12 @@ export function invariants(
   const candidates = kernel.blocks.flatMap((block) =>
     block.instructions.filter(
       (instruction) =>
-        isPure(instruction) &&
+        isPure(kernel, instruction) &&
         writesOf(instruction).length > 0 &&
         writesOf(instruction).every((id) => found[id]?.length === 1 && !liveAtEntry(id)),
     ),
   );
-  for (let pending = candidates, before = -1; pending.length !== before; ) {
+  for (let pending = candidates, before = -1; pending.length !== before;) {
     before = pending.length;
     pending = pending.filter((instruction) => {
       if (!readsOf(instruction).every((id) => registers.has(id))) return true;

@@ -38,7 +38,7 @@ export function liveness(kernel: Kernel): Liveness {
     invariant(live !== undefined, `block ${id} exists`);
     return live;
   };
-  for (let changed = true; changed; ) {
+  for (let changed = true; changed;) {
     changed = false;
     for (let id = kernel.blocks.length - 1; id >= 0; id -= 1) {
       const block = kernel.blocks[id];

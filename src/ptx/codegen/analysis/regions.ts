@@ -10,6 +10,8 @@ import { regionSuccessorsOf } from "./successors.ts";
 export type Region = {
   /** A thread's state says which region it runs next, by this number; 0 is reserved for exited. */
   readonly state: number;
+  /** Threads begin here: their registers are zero, and there is nothing to load. */
+  readonly isKernelEntry: boolean;
   readonly entry: BlockId;
   /** The region's blocks in reverse postorder; the entry is the first. */
   readonly order: readonly BlockId[];
@@ -53,13 +55,33 @@ export function reversePostorder(kernel: Kernel, entry: BlockId): readonly Block
 
 /** The regions by state, from `STATE_ENTRY` up without gaps. */
 export function regions(kernel: Kernel): readonly Region[] {
-  const entries = new Set<BlockId>([0]);
+  const resumes = new Set<BlockId>();
   for (const { terminator } of kernel.blocks) {
-    if (terminator.kind === "barrier") entries.add(terminator.resume);
+    if (terminator.kind === "barrier") resumes.add(terminator.resume);
   }
-  return [...entries].map((entry, index) => ({
+  // A barrier may resume in block 0 too; threads that begin there are another matter.
+  return [0, ...resumes].map((entry, index) => ({
     state: STATE_ENTRY + index,
+    isKernelEntry: index === 0,
     entry,
     order: reversePostorder(kernel, entry),
   }));
+}
+
+/** The states that threads may be in once they have run a region, from the smallest up. */
+export function statesAfter(kernel: Kernel, all: readonly Region[], region: Region): number[] {
+  const states = new Set<number>();
+  for (const id of region.order) {
+    const { terminator } = blockAt(kernel, id);
+    if (terminator.kind === "exit") states.add(STATE_EXITED);
+    if (terminator.kind === "barrier") states.add(resumeState(all, terminator.resume));
+  }
+  return [...states].sort((left, right) => left - right);
+}
+
+/** The state of a thread that waits at a barrier to go on in a block. */
+export function resumeState(all: readonly Region[], resume: BlockId): number {
+  const region = all.find(({ entry, isKernelEntry }) => entry === resume && !isKernelEntry);
+  invariant(region !== undefined, `a region begins at block ${resume}`);
+  return region.state;
 }

@@ -104,7 +104,7 @@ function laxRegisters(found: Definitions, locals: readonly ValueType[]): Readonl
     if (instruction.op !== "move" && instruction.op !== "select") return false;
     return operandsOf(instruction).every(isLaxOperand);
   };
-  for (let before = -1; lax.size !== before; ) {
+  for (let before = -1; lax.size !== before;) {
     before = lax.size;
     for (const id of lax) if (!(found[id] ?? []).every(isLaxDefinition)) lax.delete(id);
   }

@@ -45,7 +45,12 @@ function takeApart(code: Code, bits: number): Parts {
   code.get(bits).i64(FRACTION_MASK).op("i64.and").set(significand);
   code.get(exponent).op("i64.eqz").if();
   // A subnormal: moved up to bit 52, with an exponent below 1.
-  code.get(significand).op("i64.clz").i64(63 - FRACTION_BITS).op("i64.sub").set(excess);
+  code
+    .get(significand)
+    .op("i64.clz")
+    .i64(63 - FRACTION_BITS)
+    .op("i64.sub")
+    .set(excess);
   code.get(significand).get(excess).op("i64.shl").set(significand);
   code.i64(1).get(excess).op("i64.sub").set(exponent);
   code.else().get(significand).i64(IMPLICIT_BIT).op("i64.or").set(significand).end();
@@ -90,7 +95,12 @@ function product(code: Code, indexOf: (name: string) => number, into: Wide): voi
   code.get(left.significand).get(right.significand).call(indexOf("multiplyHighU64"));
   code.set(into.high);
   code.get(left.significand).get(right.significand).op("i64.mul").set(into.low);
-  code.get(left.exponent).get(right.exponent).op("i64.add").i64(2 * 1075 + 21).op("i64.sub");
+  code
+    .get(left.exponent)
+    .get(right.exponent)
+    .op("i64.add")
+    .i64(2 * 1075 + 21)
+    .op("i64.sub");
   code.set(into.exponent);
 }
 
@@ -103,7 +113,11 @@ function addend(code: Code, indexOf: (name: string) => number, sum: Wide, mode: 
   code.get(2).op("i64.reinterpret_f64").tee(bits).i64(SIGN_BIT).op("i64.and").set(other.sign);
   const parts = takeApart(code, bits);
   code.get(parts.significand).i64(9).op("i64.shl").set(other.high).i64(0).set(other.low);
-  code.get(parts.exponent).i64(1075 + 73).op("i64.sub").set(other.exponent);
+  code
+    .get(parts.exponent)
+    .i64(1075 + 73)
+    .op("i64.sub")
+    .set(other.exponent);
   // The one with the smaller exponent is shifted down to the other's.
   code.get(sum.exponent).get(other.exponent).op("i64.sub").tee(shift).i64(0).op("i64.ge_s").if();
   code.get(other.high).get(other.low).get(shift).call(jam).set(other.low).set(other.high);
@@ -166,7 +180,12 @@ function roundsUp(code: Code, mode: number, rest: number, kept: number, sign: nu
 /** Rounds what `normalise` left, and pushes the result. */
 function round(code: Code, indexOf: (name: string) => number, sum: Wide, mode: number): void {
   const [rest, kept, exponent] = [code.local("i64"), code.local("i64"), code.local("i64")];
-  code.get(sum.exponent).i64(127 + 1023).op("i64.add").tee(exponent).i64(EXPONENT_MAX);
+  code
+    .get(sum.exponent)
+    .i64(127 + 1023)
+    .op("i64.add")
+    .tee(exponent)
+    .i64(EXPONENT_MAX);
   code.op("i64.ge_s").if();
   // Too large: infinity where rounding goes that way, else the largest finite number.
   code.i64(INFINITY).i64(LARGEST_FINITE).get(mode).op("i32.eqz");
@@ -234,7 +253,11 @@ function isModerate(code: Code): void {
   });
   const [a = 0, b = 0, c = 0] = exponents;
   const within = (low: number, high: number): Code =>
-    code.i32(low).op("i32.sub").i32(high - low).op("i32.le_u");
+    code
+      .i32(low)
+      .op("i32.sub")
+      .i32(high - low)
+      .op("i32.le_u");
   code.get(a);
   within(100, 1950);
   code.get(b);

@@ -90,7 +90,11 @@ const squareRoot = (step: "step64Rz" | "step64Rp"): Helper => ({
 const fromSigned64: Helper = {
   type: { parameters: ["i64", "i32"], results: ["f64"] },
   write: (code, indexOf) => {
-    code.get(0).i64(32).ops("i64.shr_s", "f64.convert_i64_s").f64(2 ** 32);
+    code
+      .get(0)
+      .i64(32)
+      .ops("i64.shr_s", "f64.convert_i64_s")
+      .f64(2 ** 32);
     code.get(0).i64(0xffffffffn).ops("i64.and", "f64.convert_i64_u");
     code.get(1).call(indexOf("fma64"));
   },
@@ -100,7 +104,11 @@ const fromSigned64: Helper = {
 const fromUnsigned64: Helper = {
   type: { parameters: ["i64", "i32"], results: ["f64"] },
   write: (code, indexOf) => {
-    code.get(0).i64(32).ops("i64.shr_u", "f64.convert_i64_u").f64(2 ** 32);
+    code
+      .get(0)
+      .i64(32)
+      .ops("i64.shr_u", "f64.convert_i64_u")
+      .f64(2 ** 32);
     code.get(0).i64(0xffffffffn).ops("i64.and", "f64.convert_i64_u");
     code.get(1).call(indexOf("fma64"));
   },

@@ -16,7 +16,11 @@ const halfToF64: Helper = {
     code.get(0).i32(0x8000).ops("i32.and", "i64.extend_i32_u").i64(48).op("i64.shl").set(sign);
     code.get(0).i32(0x7fff).op("i32.and").tee(magnitude).i32(0x400).op("i32.lt_u").if("f64");
     // Zero or subnormal: a multiple of 2^-24.
-    code.get(magnitude).op("f64.convert_i32_u").f64(2 ** -24).op("f64.mul");
+    code
+      .get(magnitude)
+      .op("f64.convert_i32_u")
+      .f64(2 ** -24)
+      .op("f64.mul");
     code.else();
     code.get(magnitude).op("i64.extend_i32_u").i64(FRACTION_EXCESS).op("i64.shl");
     code.i64((1023n - 15n) << 52n).i64((2047n - 31n) << 52n);
@@ -50,7 +54,13 @@ const halfFromF64: Helper = {
     code.get(mode).i32(ROUNDING_MODE.rp).op("i32.eq").get(sign).ops("i32.eqz", "i32.and", "i32.or");
     code.set(up);
     code.get(bits).i64(52).ops("i64.shr_u", "i32.wrap_i64").i32(0x7ff).op("i32.and");
-    code.i32(1023 - 15).op("i32.sub").tee(exponent).i32(31).op("i32.ge_s").if();
+    code
+      .i32(1023 - 15)
+      .op("i32.sub")
+      .tee(exponent)
+      .i32(31)
+      .op("i32.ge_s")
+      .if();
     code.get(sign).i32(HALF_INFINITY).i32(HALF_LARGEST).get(up).get(mode);
     code.ops("i32.eqz", "i32.or", "select", "i32.or", "return").end();
     // Below the smallest normal number the last bit stays where it is.

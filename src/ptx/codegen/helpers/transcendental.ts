@@ -61,9 +61,17 @@ const lg2: Helper = {
     code.f64(1).op("f64.sub").get(x).f64(1).ops("f64.add", "f64.div").tee(s);
     code.get(s).op("f64.mul").set(square).f64(0);
     for (let k = LG2_DEGREE; k >= 1; k -= 2) {
-      code.get(square).op("f64.mul").f64(1 / k).op("f64.add");
+      code
+        .get(square)
+        .op("f64.mul")
+        .f64(1 / k)
+        .op("f64.add");
     }
-    code.get(s).op("f64.mul").f64(2 / Math.LN2).op("f64.mul");
+    code
+      .get(s)
+      .op("f64.mul")
+      .f64(2 / Math.LN2)
+      .op("f64.mul");
     code.get(exponent).ops("f64.convert_i64_s", "f64.add", "f32.demote_f64");
     code.else();
     // Zero of either sign: -infinity; infinity: itself; below zero: NaN.

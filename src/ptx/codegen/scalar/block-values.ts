@@ -20,11 +20,7 @@ const fromGlobal = (index: number): BlockValue => ({
 });
 
 const sum = (code: Code, offset: number): Code =>
-  code
-    .getGlobal(GLOBAL.scratch)
-    .getGlobal(GLOBAL.launch)
-    .memory("i32.load", offset)
-    .op("i32.add");
+  code.getGlobal(GLOBAL.scratch).getGlobal(GLOBAL.launch).memory("i32.load", offset).op("i32.add");
 
 /** Granules of a memory page of 64 KiB, log2. */
 const GRANULES_PER_PAGE_LOG2 = 9;
