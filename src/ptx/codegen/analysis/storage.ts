@@ -10,7 +10,7 @@
  * in its place when its bits are looked at. All other registers hold exact bits at all times.
  */
 import { DATA_TYPE_BYTES, type DataType, type Instruction, type Kernel } from "../../ir/types.ts";
-import type { Operand, RegisterId } from "../../ir/types.ts";
+import type { Operand, Operation, RegisterId } from "../../ir/types.ts";
 import type { ValueType } from "../../wasm/value-type.ts";
 import type { Definitions } from "./definitions.ts";
 import { addressOf, operandsOf, writesOf } from "./effects.ts";
@@ -77,6 +77,12 @@ function floatRegisters(kernel: Kernel): ReadonlyMap<RegisterId, "f32" | "f64"> 
   return floats;
 }
 
+/** cvt to the same float type without a modifier changes nothing, not even a NaN. */
+export function isCopy(operation: Extract<Operation, { op: "convert" }>): boolean {
+  const { to, from, rounding, flushSubnormals, saturate } = operation;
+  return to === from && rounding === "none" && !flushSubnormals && !saturate;
+}
+
 function isArithmetic(instruction: Instruction): boolean {
   switch (instruction.op) {
     case "unary":
@@ -84,8 +90,8 @@ function isArithmetic(instruction: Instruction): boolean {
     case "ternary":
       return instruction.type === "f32";
     case "convert":
-      // From f64 a NaN keeps its payload.
-      return instruction.to === "f32" && instruction.from !== "f64";
+      // From f64 a NaN keeps its payload, and in a plain copy all of its bits.
+      return instruction.to === "f32" && instruction.from !== "f64" && !isCopy(instruction);
     default:
       return false;
   }

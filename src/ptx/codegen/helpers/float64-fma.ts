@@ -70,9 +70,14 @@ const wide = (code: Code): Wide => ({
 /** Returns early where an operand is no finite number or the product is zero: then wasm is exact. */
 function special(code: Code, mode: number): void {
   const isSpecial = (x: number): Code => code.get(x).get(x).op("f64.sub").f64(0).op("f64.ne");
+  const isFactorSpecial = code.local("i32");
   isSpecial(0);
-  isSpecial(1).op("i32.or");
-  isSpecial(2).op("i32.or");
+  isSpecial(1).ops("i32.or").set(isFactorSpecial);
+  // A finite product could overflow on its way to an infinite addend, which it cannot change.
+  code.get(isFactorSpecial).op("i32.eqz");
+  isSpecial(2).op("i32.and").if();
+  code.get(2).op("return").end();
+  code.get(isFactorSpecial);
   code.get(0).f64(0).ops("f64.eq", "i32.or").get(1).f64(0).ops("f64.eq", "i32.or").if();
   const result = code.local("f64");
   code.get(0).get(1).op("f64.mul").get(2).op("f64.add").set(result);

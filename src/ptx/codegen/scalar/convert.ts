@@ -1,6 +1,6 @@
 /** cvt between every two types. */
 import type { ConvertRounding, DataType, Operation, Rounding } from "../../ir/types.ts";
-import { valueTypeOf } from "../analysis/storage.ts";
+import { isCopy, valueTypeOf } from "../analysis/storage.ts";
 import { ROUNDING_MODE } from "../helpers/rounding.ts";
 import { isSigned, widthOf, type Emitter } from "./emitter.ts";
 import {
@@ -41,6 +41,11 @@ function roundToIntegral(emitter: Emitter, type: "f32" | "f64", rounding: Conver
 }
 
 function floatToFloat(emitter: Emitter, operation: Convert): void {
+  if (isCopy(operation)) {
+    emitter.read(operation.source, operation.from);
+    emitter.write(operation.destination, operation.to);
+    return;
+  }
   if (operation.to === "f16") toHalf(emitter, operation);
   else if (operation.to === "f32") toFloat32(emitter, operation);
   else toFloat64(emitter, operation);

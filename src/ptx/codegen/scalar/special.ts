@@ -40,12 +40,12 @@ export function writeSpecial(emitter: Emitter, name: SpecialRegister): ValueType
       emitter.blockValue("threads").i32(LANE_MASK).op("i32.add");
       code.i32(LANES_LOG2).op("i32.shr_u");
       return "i32";
-    // The device is one multiprocessor that numbers no grids.
+    // The device is one multiprocessor, and every grid its first.
     case "smid":
-    case "gridid":
       code.i32(0);
       return "i32";
     case "nsmid":
+    case "gridid":
       code.i32(1);
       return "i32";
     case "clock":
