@@ -75,7 +75,7 @@ function explainLoad(code: number, ptx: string, name: string): string {
     case 2:
       return `${name} needs more memory than is free`;
     case 209:
-      return `${name} is for .target ${directive("target")}, newer than this device; build for its own`;
+      return `${name} is for .target ${directive("target")}, newer than this device`;
     case 221:
     case 223:
       return (

@@ -50,6 +50,10 @@ export function openEvents(scope: CudaScope): CudaEvents {
       elapsedNs: (start) => {
         const [from, to] = [handleOf(start), handleOf(event)];
         const code = scope.activate().cuEventElapsedTime(out.float, from, to);
+        invariant(
+          code !== CUDA_ERROR_NOT_READY,
+          "both events are reached before they are compared",
+        );
         check("cuEventElapsedTime", code);
         return Math.round(outFloat() * NS_PER_MS);
       },

@@ -5,7 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const SOURCES = ["fake-control.c", "fake-driver.c", "fake-kernels.c", "fake-ptx.c"];
+const SOURCES = [
+  "control",
+  "driver",
+  "kernels",
+  "memory",
+  "module",
+  "objects",
+  "ptx",
+  "stream",
+].map((name) => `fake-${name}.c`);
 
 /** From dist/test/fake-libcuda to the sources' own folder. */
 const SOURCE_FOLDER = fileURLToPath(new URL("../../../test/fake-libcuda/", import.meta.url));

@@ -41,6 +41,10 @@ enum {
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* Shared memory of a block: what every kernel may use, and what it may ask for. */
+#define SHARED_DEFAULT (48 * 1024)
+#define SHARED_OPTIN (227 * 1024)
+
 #define PARAMETERS_MAX 16
 #define NAME_BYTES 64
 
@@ -70,15 +74,21 @@ long fake_setting(const char *name, long fallback);
 /* From now on every call of this process fails with `code`, as measured on the real driver. */
 int fake_poison(int code);
 
-#define ENTER(call)                         \
-    do {                                    \
-        int forced_ = fake_enter(call);     \
-        if (forced_ != 0)                   \
-            return forced_;                 \
+#define ENTER(call)                                 \
+    do {                                            \
+        int forced_ = fake_enter(call);             \
+        if (forced_ != 0)                           \
+            return forced_;                         \
     } while (0)
 
-/* fake-driver.c: whether the bytes lie in one allocation of the current context. */
+/* fake-objects.c: whether the bytes lie in one allocation of the current context. */
 int fake_is_allocated(uint64_t address, size_t bytes);
+
+/* fake-driver.c */
+size_t device_memory_bytes(void);
+
+/* fake-stream.c: how many queries say "not ready" from now on; -1: all. */
+void fake_set_busy(long queries);
 
 /* fake-ptx.c: reads the entries of a text; 0 or a code with a message in `log`. */
 int fake_read_ptx(const char *text, struct function *functions, int *count, char *log,
