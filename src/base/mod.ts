@@ -1,5 +1,20 @@
 export { systemClock, type Clock } from "./clock.ts";
 export { invariant, InvariantError, unreachable } from "./invariant.ts";
+export { fileCall, FileError } from "./file-error.ts";
 export { createMutex, type Mutex } from "./mutex.ts";
 export { stampedLog, stampLine, type Log } from "./log.ts";
+export {
+  addressOf,
+  loadLibrary,
+  NATIVE_VIEW_BYTES_MAX,
+  viewOf,
+  type NativeError,
+  type NativeErrorCode,
+  type NativeFunction,
+  type NativeFunctions,
+  type NativeLibrary,
+  type NativePointer,
+  type NativeSignature,
+  type NativeType,
+} from "./native-ffi.ts";
 export { err, ok, type Result } from "./result.ts";

@@ -9,12 +9,6 @@ import type { Job, JobCause, JobResult } from "./job.ts";
 /** Dies one owner can hold: the seed's limit, and a full box of K80s. */
 export const DIES_MAX = 32;
 
-/** Elements of the work kernel's buffers: 1 Mi floats, 4 MiB a buffer. */
-export const WORK_ELEMENTS = 1024 * 1024;
-
-/** Threads per block of the work kernel. */
-export const WORK_BLOCK_THREADS = 256;
-
 /** `work` adds 1.0 this many times at most: f32 counts exactly below 2^24. */
 export const WORK_ITERS_MAX = 2 ** 24 - 1;
 
@@ -120,6 +114,8 @@ export type DieStatus = {
   readonly address: string | null;
   readonly deviceName: string | null;
   readonly isBusy: boolean;
+  /** Device memory, as of the last time the die could be asked without a swap. */
+  readonly memory: { readonly freeBytes: number; readonly totalBytes: number } | null;
   readonly hasPendingRead: boolean;
   /** Process id of the die host. */
   readonly hostPid: number | null;
