@@ -1,4 +1,5 @@
 export { systemClock, type Clock } from "./clock.ts";
 export { invariant, InvariantError, unreachable } from "./invariant.ts";
+export { createLineSink, type LineSink, type LineSinkOptions } from "./line-sink.ts";
 export { stampedLog, stampLine, type Log } from "./log.ts";
 export { err, ok, type Result } from "./result.ts";
