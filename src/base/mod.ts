@@ -1,5 +1,6 @@
 export { systemClock, type Clock } from "./clock.ts";
 export { invariant, InvariantError, unreachable } from "./invariant.ts";
 export { createLineSink, type LineSink, type LineSinkOptions } from "./line-sink.ts";
+export { createMutex, type Mutex } from "./mutex.ts";
 export { stampedLog, stampLine, type Log } from "./log.ts";
 export { err, ok, type Result } from "./result.ts";
