@@ -35,6 +35,7 @@ export {
   type ScalarType,
 } from "./parameters.ts";
 export {
+  SEED_PATTERN_VALUE_MAX,
   seedPattern,
   seedValue,
   selfTestA,

@@ -84,32 +84,35 @@ export function openHostLink(transport: HostTransport): HostLink {
       transport.write(encodeFrame({ id, call, body } as HostRequest));
     });
 
-  const end = (how: string): void => {
-    const told = cause ?? deathCause(how, transport.pid);
+  // Whoever is first to know tells everybody at once: a process that is being killed may take a
+  // while to go, and nothing that it says meanwhile counts any more.
+  const end = (told: JobCause): void => {
+    if (cause !== null) return;
     cause = told;
     for (const call of pending.values()) {
       call.settle(err({ kind: "lost", cause: told }));
-      call.finish?.({ status: told.name === "timeout" ? "timeout" : "lost", cause: told });
+      call.finish?.({ status: "lost", cause: told });
     }
     pending.clear();
     markDead(told);
   };
 
   const kill = (told: JobCause): void => {
-    cause ??= told;
+    end(told);
     transport.kill();
   };
 
   const read = createFrameReader();
   transport.onData((chunk) => {
     try {
+      if (cause !== null) return;
       for (const frame of read(chunk)) receive(pending, frame as HostMessage);
     } catch (error) {
       // Only overwritten memory in the host can send what is no frame of ours.
       kill(deathCause(`sent what is no frame: ${String(error)}`, transport.pid));
     }
   });
-  transport.onEnd(end);
+  transport.onEnd((how) => end(deathCause(how, transport.pid)));
 
   return {
     pid: transport.pid,

@@ -1,3 +1,18 @@
+export { WORK_BLOCK_THREADS, WORK_ELEMENTS } from "../gpu/mod.ts";
+export {
+  openJournal,
+  noJournal,
+  type BringUpStep,
+  type Journal,
+  type JournalEntry,
+} from "./journal.ts";
+export { DieHost, type DieHostOptions, type OpenedGpu } from "./die-host.ts";
+export { createHostLauncher, HOST_SOCKET_FD } from "./host-process.ts";
+export type { HostLauncher, HostTransport } from "./host-link.ts";
+export { createOwner } from "./owner.ts";
+export type { OwnerOptions } from "./die-table.ts";
+export { patternType, SCALAR_BYTES } from "./pattern-source.ts";
+export { DEFAULT_WINDOW_POLICY, type WindowPolicy } from "./window.ts";
 export type {
   ByteSource,
   ByteTarget,
@@ -14,8 +29,6 @@ export type {
 } from "./job.ts";
 export {
   DIES_MAX,
-  WORK_BLOCK_THREADS,
-  WORK_ELEMENTS,
   WORK_ITERS_MAX,
   type DiscoveredDie,
   type Discovery,

@@ -9,12 +9,6 @@ import type { Job, JobCause, JobResult } from "./job.ts";
 /** Dies one owner can hold: the seed's limit, and a full box of K80s. */
 export const DIES_MAX = 32;
 
-/** Elements of the work kernel's buffers: 1 Mi floats, 4 MiB a buffer. */
-export const WORK_ELEMENTS = 1024 * 1024;
-
-/** Threads per block of the work kernel. */
-export const WORK_BLOCK_THREADS = 256;
-
 /** `work` adds 1.0 this many times at most: f32 counts exactly below 2^24. */
 export const WORK_ITERS_MAX = 2 ** 24 - 1;
 
