@@ -135,3 +135,22 @@ test("linesOf reads no further than it is asked to", async () => {
   assert.deepEqual((await lines.next()).value, text("d"));
   assert.equal((await lines.next()).done, true);
 });
+
+test("linesOf tells of an input that is lost, and drops the line that it broke off", async () => {
+  // eslint-disable-next-line @typescript-eslint/require-await
+  async function* source(): AsyncGenerator<Uint8Array> {
+    yield bytesOf("a\nquit");
+    throw Object.assign(new Error("gone"), { code: "EIO" });
+  }
+  const lines: InputLine[] = [];
+  for await (const line of linesOf(source())) lines.push(line);
+  assert.deepEqual(lines, [text("a"), { kind: "lost", code: "EIO" }]);
+});
+
+test("linesOf passes a bug on", async () => {
+  // eslint-disable-next-line @typescript-eslint/require-await, require-yield
+  async function* source(): AsyncGenerator<Uint8Array> {
+    throw new TypeError("bug");
+  }
+  await assert.rejects(linesOf(source()).next(), TypeError);
+});

@@ -17,7 +17,9 @@ export type LineRefusalCode =
 /** One line of input without its end, or why it is none. */
 export type InputLine =
   | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "refused"; readonly code: LineRefusalCode };
+  | { readonly kind: "refused"; readonly code: LineRefusalCode }
+  /** The input cannot be read any further; the system's code, e.g. `EIO`. The last one. */
+  | { readonly kind: "lost"; readonly code: string };
 
 export type LineReader = {
   /** The lines that these bytes end, in order. */
@@ -84,6 +86,13 @@ function decode(bytes: Uint8Array): InputLine {
 /** The lines of a byte stream, one at a time: nothing is read ahead of what was asked for. */
 export async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<InputLine> {
   const reader = createLineReader();
-  for await (const bytes of source) yield* reader.push(bytes);
+  try {
+    for await (const bytes of source) yield* reader.push(bytes);
+  } catch (error) {
+    const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
+    if (typeof code !== "string") throw error;
+    yield { kind: "lost", code };
+    return;
+  }
   yield* reader.end();
 }

@@ -42,6 +42,10 @@ export async function executeLine(
     context.log(REFUSALS[line.code]);
     return "continue";
   }
+  if (line.kind === "lost") {
+    context.log(`input cannot be read any further (${line.code})`);
+    return "continue";
+  }
   const parsed = parseCommand(line.text);
   if (parsed === null) return "continue";
   if (!parsed.ok) {
