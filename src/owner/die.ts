@@ -35,6 +35,7 @@ export class Die {
   #state: DieState = "absent";
   residence: Residence | null = null;
   pending: PendingWork | null = null;
+  memory: { readonly freeBytes: number; readonly totalBytes: number } | null = null;
   lastCause: JobCause | null = null;
   /** The last probe kernel's answer was right, and nothing was lost since. */
   isReady = false;
@@ -70,6 +71,7 @@ export class Die {
     this.wasServing = this.isOnline;
     if (how !== this.#state) this.state = how;
     this.residence = null;
+    this.memory = null;
     this.isReady = false;
     this.lastCause = cause;
     if (this.pending !== null) this.pending.lostCause ??= cause;

@@ -42,7 +42,8 @@ function launchHost(command: readonly [string, ...string[]], log: Log): HostTran
     onData: (listener) => void socket.on("data", listener),
     onEnd: (listener) => {
       child.once("error", (error) => listener(`did not start: ${error.message}`));
-      child.once("exit", (code, signal) => {
+      // `close` and not `exit`: what the host said before it ended is read first.
+      child.once("close", (code, signal) => {
         listener(signal === null ? `ended with code ${String(code)}` : `was killed by ${signal}`);
       });
     },

@@ -207,7 +207,7 @@ async function countDevices(table: DieTable, die: Die): Promise<Result<number, O
   return counted.ok ? ok(counted.value.devices) : table.settle(die, counted.error);
 }
 
-/** Runs the probe kernel on a die that can answer now without a swap; a wrong answer loses it. */
+/** Asks a die that can answer now, without a swap, for the probe kernel and its memory. */
 async function checkHealth(table: DieTable, die: Die): Promise<void> {
   const isMapped = table.window.occupant() === null || table.window.occupant() === die.number;
   if (!die.isOnline || !isMapped || table.window.isBusy(die.number)) return;
@@ -215,9 +215,15 @@ async function checkHealth(table: DieTable, die: Die): Promise<void> {
   if (!lease.ok) return;
   try {
     const module = table.options.baseModule;
-    const answer = await die.keeper.link().call("probe", { die: die.number, module });
-    if (!answer.ok) table.settle(die, answer.error);
-    else die.isReady = answer.value.right;
+    const link = die.keeper.link();
+    const answer = await link.call("probe", { die: die.number, module });
+    if (!answer.ok) {
+      table.settle(die, answer.error);
+      return;
+    }
+    die.isReady = answer.value.right;
+    const memory = await link.call("memory", { die: die.number });
+    if (memory.ok) die.memory = memory.value;
   } finally {
     lease.value.release();
   }
@@ -246,6 +252,7 @@ const dieStatus = (table: DieTable, die: Die): DieStatus => ({
   address: die.board.address,
   deviceName: die.residence?.device.name ?? die.board.name,
   isBusy: table.window.isBusy(die.number),
+  memory: die.memory,
   hasPendingRead: die.pending !== null,
   hostPid: die.keeper.current()?.pid ?? null,
   restarts: die.restarts,

@@ -114,6 +114,8 @@ export type DieStatus = {
   readonly address: string | null;
   readonly deviceName: string | null;
   readonly isBusy: boolean;
+  /** Device memory, as of the last time the die could be asked without a swap. */
+  readonly memory: { readonly freeBytes: number; readonly totalBytes: number } | null;
   readonly hasPendingRead: boolean;
   /** Process id of the die host. */
   readonly hostPid: number | null;

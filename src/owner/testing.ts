@@ -135,7 +135,10 @@ function createStream(context: FakeContext): Stream {
     fill: ({ buffer, offset, bytes }, value) => {
       context.bytesOf(buffer.address).fill(value, offset, offset + bytes);
     },
-    launch: (launch) => ok(context.launch(launch)),
+    launch: (launch) => {
+      context.launch(launch);
+      return ok(undefined);
+    },
     record: () => undefined,
     isIdle: () => context.isIdle(),
     close: () => undefined,
@@ -215,7 +218,10 @@ export function createFakeLauncher(
     let isDead = false;
     const host = new DieHost({
       openGpu: () => ok({ gpu: createFakeGpu(script, devices), note: null }),
-      write: (frame) => void setImmediate(() => void (isDead || toOwner(frame))),
+      write: (frame) =>
+        void setImmediate(() => {
+          if (!isDead) toOwner(frame);
+        }),
       clock: systemClock,
     });
     const kill = (): void => {
@@ -227,7 +233,10 @@ export function createFakeLauncher(
     alive.add(kill);
     return {
       pid: 1,
-      write: (frame) => void setImmediate(() => void (isDead || host.receive(frame))),
+      write: (frame) =>
+        void setImmediate(() => {
+          if (!isDead) host.receive(frame);
+        }),
       onData: (listener) => void (toOwner = listener),
       onEnd: (listener) => void (ended = listener),
       kill,

@@ -8,8 +8,10 @@
  * Semantics follow the PTX ISA document; the comments name its instruction where ours differs.
  */
 
-/** A place in PTX text; line and column count from 1. */
-export type Position = { readonly line: number; readonly column: number };
+import type { Result } from "../../base/mod.ts";
+import type { Diagnostic, Position } from "../syntax/diagnostic.ts";
+
+export type { Diagnostic, Position };
 
 /** PTX's fundamental types, `.pred` included. `b` types carry bits only. */
 export type DataType =
@@ -50,7 +52,12 @@ export const DATA_TYPE_BYTES: Readonly<Record<DataType, number>> = {
   f64: 8,
 };
 
-/** A virtual register; its id is its index in `Kernel.registers`. */
+/**
+ * A virtual register; its id is its index in `Kernel.registers`. An operand is as wide as the
+ * instruction's type, except for what PTX relaxes: load, store and convert (and the count of a
+ * shift, which is always 32 bits). There a wider source register gives its low bits, and a wider
+ * destination gets the value sign-extended (s types) or zero-extended (all others).
+ */
 export type RegisterId = number;
 export type VirtualRegister = { readonly name: string; readonly type: DataType };
 
@@ -93,6 +100,7 @@ export type Symbol = {
 export type Operand =
   | { readonly kind: "register"; readonly id: RegisterId }
   | { readonly kind: "constant"; readonly bits: bigint }
+  /** A u32 (u64: clock64, globaltimer); read as a 16-bit type, as PTX 1.x does, its low half. */
   | { readonly kind: "special"; readonly name: SpecialRegister }
   /** The address of a variable, in the address space of the variable. */
   | { readonly kind: "address"; readonly symbol: Symbol; readonly offset: number };
@@ -181,7 +189,10 @@ export type AtomicFunction =
 /** Floating-point modifiers: `.ftz` and `.sat` (to [0, 1]; a NaN becomes +0). */
 type FloatModifiers = { readonly flushSubnormals: boolean; readonly saturate: boolean };
 
-/** What an instruction does. `type` is the type its operands are read as. */
+/**
+ * What an instruction does. `type` is the type its operands are read as, and its result has that
+ * type too, except: mulWide and madWide (twice as wide, and so is madWide's `c`), popc and clz (u32).
+ */
 export type Operation =
   | {
       readonly op: "move";
@@ -363,6 +374,17 @@ export type ModuleData = {
   readonly relocations: readonly { readonly offset: number; readonly addend: number }[];
 };
 
+/**
+ * One `.entry` of a module. Lowered when first asked for, and once: an instruction that cannot be
+ * run makes its own kernel unusable and no other.
+ */
+export type KernelEntry = {
+  readonly name: string;
+  readonly parameters: readonly Parameter[];
+  readonly parameterBytes: number;
+  readonly lower: () => Result<Kernel, Diagnostic>;
+};
+
 /** What one PTX file is, ready for either engine. */
 export type PtxModule = {
   /** What messages call it. */
@@ -371,5 +393,6 @@ export type PtxModule = {
   readonly version: readonly [major: number, minor: number];
   readonly target: string;
   readonly data: ModuleData;
-  readonly kernels: readonly Kernel[];
+  /** In the order of the text. */
+  readonly entries: readonly KernelEntry[];
 };
