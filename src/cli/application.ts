@@ -3,6 +3,8 @@ import {
   buildApplication,
   buildCommand,
   buildRouteMap,
+  help,
+  version as versionFlag,
   type Application,
   type Command,
 } from "@stricli/core";
@@ -165,15 +167,26 @@ export function createApplication(version: () => string): Application<CliContext
         "Exit codes: 0 ok, 1 a check failed, 2 bad usage, 3 no device, 4 device fault.",
     },
   });
-  return buildApplication(root, {
+  const config = {
     name: "holdfast",
-    versionInfo: { getCurrentVersion: () => Promise.resolve(version()) },
     scanner: { caseStyle: "allow-kebab-for-camel", allowArgumentEscapeSequence: false },
-    documentation: {
-      ...{ caseStyle: "convert-camel-to-kebab", onlyRequiredInUsageLine: true },
-      disableAnsiColor: true,
-    },
+    documentation: { disableAnsiColor: true },
     localization: { text: APPLICATION_TEXT },
     determineExitCode: () => EXIT.bug,
+  } as const;
+  return buildApplication(root, config, {
+    help: help({
+      brief: "show this, or a command's own",
+      defaultForRouteMap: true,
+      formatting: {
+        caseStyle: "convert-camel-to-kebab",
+        onlyRequiredInUsageLine: true,
+        useAliasInUsageLine: false,
+      },
+    }),
+    version: versionFlag({
+      brief: "show the version",
+      info: { getCurrentVersion: () => Promise.resolve(version()) },
+    }),
   });
 }

@@ -141,7 +141,7 @@ const SEED_MAX = 2 ** 32 - 1;
 
 /** One generator of ARGUMENT_FORMS.generator, for elements of `type`. */
 function parsePattern(type: ScalarType, text: string): Result<Pattern, string> {
-  const [name = "", parameter] = split(text, ":");
+  const [name, parameter] = split(text, ":");
   switch (name) {
     case "index":
       return parameter === undefined ? ok({ kind: "index", type }) : badGenerator(text);
@@ -167,7 +167,7 @@ function parsePattern(type: ScalarType, text: string): Result<Pattern, string> {
 }
 
 function parseRamp(text: string): Result<Pattern, string> {
-  const [scaleText = "", modulusText = ""] = split(text, ",");
+  const [scaleText, modulusText = ""] = split(text, ",");
   const scale = parseScalar("f64", scaleText);
   const modulus = parseSize(modulusText);
   if (!scale.ok || !Number.isFinite(Number(scale.value)) || !modulus.ok) {

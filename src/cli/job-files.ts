@@ -97,9 +97,9 @@ function targetPath(
 }
 
 function writablePath(path: string): Result<string, string> {
-  const status = statSync(path, { throwIfNoEntry: false });
-  if (status !== undefined && !status.isFile()) return err(`${path} is no regular file`);
   try {
+    const status = statSync(path, { throwIfNoEntry: false });
+    if (status !== undefined && !status.isFile()) return err(`${path} is no regular file`);
     accessSync(status === undefined ? dirname(path) : path, constants.W_OK);
     return ok(path);
   } catch (error) {

@@ -37,7 +37,7 @@ export function previewValues(bytes: Uint8Array, type: ScalarType | null): reado
 function shortest(value: number): number {
   for (let digits = 1; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits));
-    if (Math.fround(short) === value) return short;
+    if (Object.is(Math.fround(short), value)) return short;
   }
   return value;
 }

@@ -111,8 +111,8 @@ function report(surroundings: Surroundings, flags: RunCommandFlags, outcome: Out
   if (flags.json) surroundings.output.write(`${JSON.stringify(jsonOf(flags, outcome, shown))}\n`);
   else if (isOk) surroundings.output.write(textOf(flags, result, shown));
   if (isOk) return;
-  const { call, message } = result.cause;
-  complain(surroundings, `${flags.kernel}: ${result.status} in ${call}: ${message}`);
+  const { name, call, message } = result.cause;
+  complain(surroundings, `${flags.kernel}: ${result.status}: ${name} from ${call}: ${message}`);
 }
 
 function jsonOf(flags: RunCommandFlags, { job, result }: Outcome, shown: readonly Shown[]): object {

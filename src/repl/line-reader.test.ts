@@ -148,7 +148,7 @@ test("linesOf tells of an input that is lost, and drops the line that it broke o
 });
 
 test("linesOf passes a bug on", async () => {
-  // eslint-disable-next-line @typescript-eslint/require-await, require-yield
+  // eslint-disable-next-line @typescript-eslint/require-await
   async function* source(): AsyncGenerator<Uint8Array> {
     throw new TypeError("bug");
   }

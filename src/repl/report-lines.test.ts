@@ -91,6 +91,7 @@ test("read says PASS or FAIL with samples", () => {
 const die: DieStatus = {
   ...{ die: 3, state: "online", ready: true, ordinal: 1, address: "soft:3" },
   ...{ deviceName: "Soft", isBusy: false, hasPendingRead: true, hostPid: 4711, restarts: 2 },
+  memory: { freeBytes: 100, totalBytes: 200 },
   lastCause: { name: "CUDA_ERROR_ILLEGAL_ADDRESS", code: 700, call: "x", message: "gone" },
 };
 const owner: OwnerStatus = {
@@ -102,14 +103,14 @@ test("status: one line for the owner and one for each die", () => {
   assert.deepEqual(statusLines(owner), [
     "status: active_die=3 nvidia_loaded=1 cuda_inited=1 backend=soft slot=sim swaps=7",
     " die  3: online=1 bound=1 ctx_valid=1 ordinal=1 bdf=soft:3 state=online ready=1 busy=0 " +
-      'pending=1 restarts=2 host_pid=4711 device="Soft" cause="CUDA_ERROR_ILLEGAL_ADDRESS: gone"',
+      'pending=1 restarts=2 mem_free=100 mem_total=200 host_pid=4711 device="Soft" cause="CUDA_ERROR_ILLEGAL_ADDRESS: gone"',
   ]);
 });
 
 test("status: what is not known is -1 or ?", () => {
   const unknown: DieStatus = {
     ...{ ...die, state: "discovered", ready: false, ordinal: null, address: null },
-    ...{ deviceName: null, hostPid: null, lastCause: null },
+    ...{ deviceName: null, hostPid: null, lastCause: null, memory: null },
   };
   const [first, second] = statusLines({
     ...owner,
@@ -122,7 +123,7 @@ test("status: what is not known is -1 or ?", () => {
     second ?? "",
     /^ die {2}3: online=0 bound=0 ctx_valid=0 ordinal=-1 bdf=\? state=disc/,
   );
-  assert.match(second ?? "", /host_pid=-1 device="\?" cause=""$/);
+  assert.match(second ?? "", /mem_free=-1 mem_total=-1 host_pid=-1 device="\?" cause=""$/);
 });
 
 test("status: a faulted die is bound but has no context", () => {

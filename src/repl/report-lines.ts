@@ -91,6 +91,7 @@ function dieStatusLine(status: DieStatus): string {
     `ordinal=${status.ordinal ?? -1} bdf=${status.address ?? "?"}`,
     `state=${state} ready=${flag(status.ready)} busy=${flag(status.isBusy)}`,
     `pending=${flag(status.hasPendingRead)} restarts=${status.restarts}`,
+    `mem_free=${status.memory?.freeBytes ?? -1} mem_total=${status.memory?.totalBytes ?? -1}`,
     `host_pid=${status.hostPid ?? -1} device="${status.deviceName ?? "?"}"`,
     `cause="${lastCause === null ? "" : `${lastCause.name}: ${lastCause.message}`}"`,
   ];

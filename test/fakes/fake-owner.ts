@@ -88,7 +88,6 @@ class InMemoryOwner implements FakeOwner {
     this.#onDie("read", die, () => {
       const work = this.#works.get(die);
       if (work === undefined) return err({ code: "no_work", message: "run 'work' first" });
-      this.#works.delete(die);
       const pass = this.#options.isWrong !== true;
       return ok({
         ...{ die, pass, bad: pass ? 0 : 1, checked: WORK_ELEMENTS, ...work, kernelNs: 1000 },
@@ -123,7 +122,7 @@ class InMemoryOwner implements FakeOwner {
       ...describe(die),
       ...{ state: isOnline ? "online" : "discovered", ready: isOnline, isBusy: false },
       ...{ ordinal: isOnline ? die : null, hasPendingRead: this.#works.has(die) },
-      ...{ hostPid: null, restarts: 0, lastCause: null },
+      ...{ hostPid: null, memory: null, restarts: 0, lastCause: null },
     };
   }
 
