@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { JobStatus } from "../src/owner/mod.ts";
-import { runFake, testFolder, type Finished } from "./fakes/spawn-fake.ts";
+import { runFake, startFake, testFolder, type Finished } from "./fakes/spawn-fake.ts";
 
 const folder = testFolder();
 writeFileSync(join(folder, "k.ptx"), "// a kernel\n");
@@ -162,11 +163,9 @@ suite("run", () => {
       const cause = { name, code: 1, call: "someCall", message: "what and how to mend it" };
       const plain = cli(RUN, { result: { status, cause } });
       assert.deepEqual([plain.code, plain.output], [exit, ""]);
-      assert.ok(
-        plain.errors.endsWith(
-          `holdfast: k: ${status}: ${name} from someCall: what and how to mend it\n`,
-        ),
-      );
+      const line = `holdfast: k: ${status}: ${name} from someCall: what and how to mend it\n`;
+      const hint = exit > 2 ? "holdfast: --verbose shows the steps up to this\n" : "";
+      assert.ok(plain.errors.endsWith(line + hint), plain.errors);
       const json = cli(`${RUN} --json`, { result: { status, cause } });
       assert.equal(json.code, exit);
       const value = JSON.parse(json.output) as { status: string; cause: object };
@@ -205,7 +204,7 @@ suite("demo", () => {
     const { code, output, errors } = cli("demo", { result: { status: "device_error", cause } });
     assert.equal(code, 4);
     assert.match(output, /^run vadd +cuX: it burns +FAIL$/m);
-    assert.match(errors, /holdfast: run vadd: cuX: it burns\n$/);
+    assert.match(errors, /holdfast: run vadd: cuX: it burns$/m);
   });
 
   test("--json says the same", () => {
@@ -214,4 +213,24 @@ suite("demo", () => {
     assert.deepEqual([value.pass, value.failure], [true, null]);
     assert.ok(value.steps.length >= 10);
   });
+});
+
+suite("a signal", () => {
+  for (const [signal, exit] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
+    test(`${signal} ends a command with ${String(exit)}, and its scratch folder`, async () => {
+      const options = { delayMs: 30_000 };
+      const { child, waitFor, code } = startFake(["demo", "--verbose"], { folder, options });
+      await waitFor(/a bring-up step/);
+      await sleep(50);
+      child.kill(signal);
+      assert.equal(await code, exit);
+      assert.deepEqual(
+        readdirSync(folder).filter((name) => name.startsWith("holdfast-")),
+        [],
+      );
+    });
+  }
 });

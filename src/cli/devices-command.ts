@@ -13,9 +13,9 @@ export const devicesCommand: CommandFunction<OwnerFlags & JsonFlag> = (surroundi
       return EXIT.noDevice;
     }
     const { dies, occupant } = discovery.value;
-    const { backend, slot } = await owner.status();
+    const { slot } = await owner.status();
     if (flags.json) {
-      surroundings.output.write(`${JSON.stringify({ backend, slot, occupant, dies })}\n`);
+      surroundings.output.write(`${JSON.stringify({ slot, occupant, dies })}\n`);
     } else {
       const rows = dies.map(({ die, address, deviceName }) => [
         ...[String(die), address, die === occupant ? "yes" : "-", deviceName],

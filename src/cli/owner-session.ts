@@ -69,7 +69,10 @@ export async function withOwner(
     surroundings.exit(SIGNAL_EXIT_BASE + constants.signals[signal]);
   });
   try {
-    return await action(opened.value);
+    const code = await action(opened.value);
+    const isHidden = code === EXIT.noDevice || code === EXIT.deviceFault;
+    if (isHidden && !flags.verbose) complain(surroundings, "--verbose shows the steps up to this");
+    return code;
   } finally {
     forget();
     owner.leave();

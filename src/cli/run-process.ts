@@ -51,6 +51,12 @@ function surroundingsOf(process: NodeJS.Process, options: ProcessOptions): Surro
         for (const signal of LEAVE_SIGNALS) process.off(signal, listener);
       };
     },
+    onExit: (listener) => {
+      process.on("exit", listener);
+      return () => {
+        process.off("exit", listener);
+      };
+    },
     exit: (code) => process.exit(code),
     openOwner: options.openOwner,
   };

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Surroundings } from "./surroundings.ts";
 
-/** A folder that exists for as long as `action` runs; a signal removes it as well. */
+/** A folder that exists for as long as `action` runs; the process's end removes it as well. */
 export async function withScratchFolder<T>(
   surroundings: Surroundings,
   action: (folder: string) => Promise<T>,
@@ -11,7 +11,7 @@ export async function withScratchFolder<T>(
   const remove = (): void => {
     rmSync(folder, { recursive: true, force: true });
   };
-  const forget = surroundings.onSignal(remove);
+  const forget = surroundings.onExit(remove);
   try {
     return await action(folder);
   } finally {

@@ -23,6 +23,8 @@ export type Surroundings = {
   readonly now: () => Date;
   /** Calls back for the first of these signals; the returned function takes that back. */
   readonly onSignal: (listener: (signal: LeaveSignal) => void) => () => void;
+  /** Calls back as the process ends through `exit`; the returned function takes that back. */
+  readonly onExit: (listener: () => void) => () => void;
   /** Ends the process now; nothing runs after it. */
   readonly exit: (code: number) => never;
   readonly openOwner: OpenOwner;
