@@ -62,13 +62,11 @@ export function clamp(value: bigint, [low, high]: readonly [bigint, bigint]): bi
 }
 
 /**
- * Division by zero gives all ones and leaves the dividend as the remainder. PTX leaves both open;
- * the most negative number by -1 wraps to itself, with remainder 0.
+ * PTX leaves division by zero open; quotient and remainder are all ones, as an H200 has them. The
+ * most negative number by -1 wraps to itself, with remainder 0.
  */
-function divide(type: DataType, left: bigint, right: bigint): bigint {
-  return right === 0n ? -1n : wrap(type, left / right);
-}
-const remainder = (left: bigint, right: bigint): bigint => (right === 0n ? left : left % right);
+const divide = (left: bigint, right: bigint): bigint => (right === 0n ? -1n : left / right);
+const remainder = (left: bigint, right: bigint): bigint => (right === 0n ? -1n : left % right);
 
 function integerBinary(name: BinaryFunction, type: DataType, pair: [bigint, bigint]): bigint {
   const [left, right] = pair;
@@ -85,7 +83,7 @@ function integerBinary(name: BinaryFunction, type: DataType, pair: [bigint, bigi
     case "mulHi":
       return (left * right) >> BigInt(width);
     case "div":
-      return divide(type, left, right);
+      return divide(left, right);
     case "rem":
       return remainder(left, right);
     case "min":
@@ -169,7 +167,7 @@ export function computeBinary(operation: Binary, left: bigint, right: bigint): b
   const { type, rounding } = operation;
   const name = operation.function;
   if (isFloatType(type)) {
-    const unit = { type: floatTypeOf(type), rounding };
+    const unit = { type: floatTypeOf(type), rounding, flushSubnormals: operation.flushSubnormals };
     return withModifiers(unit.type, operation, [left, right], ([a = 0n, b = 0n]) =>
       floatBinary(name, unit, [a, b]),
     );
@@ -198,7 +196,7 @@ export function computeTernary(operation: Ternary, [a, b, c]: [bigint, bigint, b
   const { type, rounding } = operation;
   const name = operation.function;
   if (name === "fma") {
-    const unit = { type: floatTypeOf(type), rounding };
+    const unit = { type: floatTypeOf(type), rounding, flushSubnormals: operation.flushSubnormals };
     return withModifiers(unit.type, operation, [a, b, c], ([x = 0n, y = 0n, z = 0n]) =>
       fuseFloat(unit, [x, y, z]),
     );
@@ -286,7 +284,7 @@ type Unary = Pick<
 export function computeUnary(operation: Unary, source: bigint): bigint {
   const { type, rounding } = operation;
   if (!isFloatType(type)) return integerUnary(operation.function, type, source);
-  const unit = { type: floatTypeOf(type), rounding };
+  const unit = { type: floatTypeOf(type), rounding, flushSubnormals: operation.flushSubnormals };
   return withModifiers(unit.type, operation, [source], ([a = 0n]) =>
     floatUnary(operation.function, unit, a),
   );

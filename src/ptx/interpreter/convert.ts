@@ -1,5 +1,5 @@
 // cvt: between any two of the integer and floating-point types.
-import { isFloatType } from "../ir/encode.ts";
+import { isFloatType, widthOf } from "../ir/encode.ts";
 import type { ConvertRounding, DataType, Instruction, Rounding } from "../ir/types.ts";
 import { clamp, floatTypeOf, integerOf, rangeOf, wrap } from "./compute.ts";
 import {
@@ -9,6 +9,7 @@ import {
   flushFloat,
   floatOfInteger,
   roundToInteger,
+  plain,
   saturateFloat,
   type FloatType,
 } from "./softfloat.ts";
@@ -23,11 +24,20 @@ const DIRECTIONS: Readonly<Record<ConvertRounding, Rounding>> = {
   ...{ rni: "rn", rzi: "rz", rmi: "rm", rpi: "rp" },
 };
 
-/** Always clamps to the range of the type; a NaN becomes 0. */
+/**
+ * What a NaN becomes. PTX says 0; an H200 (and CUDA's own __double2int_rn) gives the most negative
+ * number, sign bit alone, from f64 and to 64 bits, and 0 otherwise. Hardware is followed.
+ */
+function integerOfNan(to: DataType, from: FloatType): bigint {
+  const width = widthOf(to);
+  return from === "f64" || width === 64 ? 1n << BigInt(width - 1) : 0n;
+}
+
+/** Always clamps to the range of the type. */
 function integerOfFloat(to: DataType, from: FloatType, bits: bigint, rounding: Rounding): bigint {
   const parts = decodeFloat(from, bits);
   const range = rangeOf(to);
-  if (parts.kind === "nan") return 0n;
+  if (parts.kind === "nan") return integerOfNan(to, from);
   if (parts.kind === "infinity") return wrap(to, parts.isNegative ? range[0] : range[1]);
   return wrap(to, clamp(roundToInteger(parts, rounding), range));
 }
@@ -35,19 +45,21 @@ function integerOfFloat(to: DataType, from: FloatType, bits: bigint, rounding: R
 /** Rounds to an integral value of the same type; a zero keeps the sign of what it came from. */
 function integralFloat(type: FloatType, bits: bigint, rounding: Rounding): bigint {
   const parts = decodeFloat(type, bits);
-  if (parts.kind !== "finite") return convertFloat(type, bits, { type, rounding });
+  if (parts.kind !== "finite") return convertFloat(type, bits, plain(type, rounding));
   const integer = roundToInteger(parts, rounding);
   const significand = integer < 0n ? -integer : integer;
-  return encodeFloat(type, { ...parts, significand, exponent: 0 }, rounding);
+  return encodeFloat(plain(type, rounding), { ...parts, significand, exponent: 0 });
 }
 
 function floatOfFloat(operation: Convert, bits: bigint): bigint {
   const [to, from] = [floatTypeOf(operation.to), floatTypeOf(operation.from)];
-  const rounding = DIRECTIONS[operation.rounding];
-  // Without a modifier, a conversion to the same type copies, NaN payloads included.
-  if (to === from && operation.rounding === "none") return bits;
-  if (to === from) return integralFloat(to, bits, rounding);
-  return convertFloat(from, bits, { type: to, rounding });
+  const { rounding, flushSubnormals, saturate } = operation;
+  const direction = DIRECTIONS[rounding];
+  // Without any modifier, a conversion to the same type copies, NaN payloads included.
+  if (to === from && rounding === "none" && !flushSubnormals && !saturate) return bits;
+  if (to === from && rounding !== "none") return integralFloat(to, bits, direction);
+  const flush = flushSubnormals && to === "f32";
+  return convertFloat(from, bits, { type: to, rounding: direction, flushSubnormals: flush });
 }
 
 /** `.ftz` touches single precision only. */
@@ -67,7 +79,6 @@ export function computeConversion(operation: Convert, source: bigint): bigint {
   const type = floatTypeOf(to);
   const result = isFloatType(from)
     ? floatOfFloat(operation, bits)
-    : floatOfInteger({ type, rounding }, integerOf(from, bits));
-  const flushed = flushSubnormals ? flushSingle(to, result) : result;
-  return saturate ? saturateFloat(type, flushed) : flushed;
+    : floatOfInteger(plain(type, rounding), integerOf(from, bits));
+  return saturate ? saturateFloat(type, result) : result;
 }

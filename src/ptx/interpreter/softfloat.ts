@@ -2,8 +2,10 @@
  * Floating-point arithmetic on bit patterns, exact and then rounded once, in every rounding mode.
  * Values are taken apart into integers, so nothing here rests on the machine's own arithmetic.
  *
- * NaN results are canonical, as the device has them: 0x7fffffff for f32 (PTX ISA, "Floating-point
- * instructions"), 0x7fff for f16, and 0xfff8000000000000 for f64 (CUDART_NAN in math_constants.h).
+ * NaN results are canonical: 0x7fffffff for f32 arithmetic, as PTX and an H200 have it, 0x7fff for
+ * f16, and 0xfff8000000000000 for f64. That is what an H200 makes of inf - inf in f64; but a NaN that
+ * came in, it passes on with its payload, also through conversions from and to f64. PTX promises
+ * nothing there, so whoever compares f64 NaNs should only ask whether both are NaNs.
  */
 import type { Rounding } from "../ir/types.ts";
 
@@ -38,6 +40,20 @@ type Finite = Extract<Parts, { kind: "finite" }>;
 const bitLength = (value: bigint): number => (value === 0n ? 0 : value.toString(2).length);
 const biasOf = ({ exponentBits }: Format): number => (1 << (exponentBits - 1)) - 1;
 const exponentMax = ({ exponentBits }: Format): number => (1 << exponentBits) - 1;
+
+/** What an operation is done in. `flushSubnormals` is about the result only. */
+export type Arithmetic = {
+  readonly type: FloatType;
+  readonly rounding: Rounding;
+  readonly flushSubnormals: boolean;
+};
+
+/** Arithmetic that keeps subnormal results. */
+export const plain = (type: FloatType, rounding: Rounding): Arithmetic => ({
+  type,
+  rounding,
+  flushSubnormals: false,
+});
 
 /** Takes a bit pattern apart. */
 export function decodeFloat(type: FloatType, bits: bigint): Parts {
@@ -107,9 +123,16 @@ function overflow(type: FloatType, isNegative: boolean, rounding: Rounding): big
   return toInfinity ? bits : bits - 1n;
 }
 
-/** The bit pattern nearest to a finite value, in the sense of the rounding mode. */
-export function encodeFloat(type: FloatType, value: Finite, rounding: Rounding): bigint {
+/**
+ * The bit pattern nearest to a finite value, in the sense of the rounding mode. `.ftz` looks at the
+ * value before it is rounded, as an H200 does: what would round up to the smallest normal number
+ * becomes zero.
+ */
+export function encodeFloat(unit: Arithmetic, value: Finite): bigint {
+  const { type, rounding } = unit;
   const format = FORMATS[type];
+  const isTiny = bitLength(value.significand) + value.exponent < 2 - biasOf(format);
+  if (unit.flushSubnormals && isTiny) return zero(type, value.isNegative);
   const { fractionBits } = format;
   const precision = fractionBits + 1;
   const smallest = 1 - biasOf(format) - fractionBits;
@@ -166,33 +189,28 @@ function addParts(left: Parts, right: Parts, rounding: Rounding): Parts {
 }
 
 /** The bit pattern of parts, rounded. */
-export function encodeParts(type: FloatType, parts: Parts, rounding: Rounding): bigint {
-  if (parts.kind === "nan") return canonicalNan(type);
-  if (parts.kind === "infinity") return infinity(type, parts.isNegative);
-  return encodeFloat(type, parts, rounding);
+export function encodeParts(unit: Arithmetic, parts: Parts): bigint {
+  if (parts.kind === "nan") return canonicalNan(unit.type);
+  if (parts.kind === "infinity") return infinity(unit.type, parts.isNegative);
+  return encodeFloat(unit, parts);
 }
 
-/** What an operation is done in. */
-export type Arithmetic = { readonly type: FloatType; readonly rounding: Rounding };
-
 /** a + b. */
-export function addFloat({ type, rounding }: Arithmetic, a: bigint, b: bigint): bigint {
-  const sum = addParts(decodeFloat(type, a), decodeFloat(type, b), rounding);
-  return encodeParts(type, sum, rounding);
+export function addFloat(unit: Arithmetic, a: bigint, b: bigint): bigint {
+  const { type, rounding } = unit;
+  return encodeParts(unit, addParts(decodeFloat(type, a), decodeFloat(type, b), rounding));
 }
 
 /** a * b. */
-export function multiplyFloat({ type, rounding }: Arithmetic, a: bigint, b: bigint): bigint {
-  return encodeParts(type, multiplyParts(decodeFloat(type, a), decodeFloat(type, b)), rounding);
+export function multiplyFloat(unit: Arithmetic, a: bigint, b: bigint): bigint {
+  return encodeParts(unit, multiplyParts(decodeFloat(unit.type, a), decodeFloat(unit.type, b)));
 }
 
 /** a * b + c, rounded once. */
-export function fuseFloat(
-  { type, rounding }: Arithmetic,
-  [a, b, c]: readonly [bigint, bigint, bigint],
-): bigint {
+export function fuseFloat(unit: Arithmetic, [a, b, c]: readonly [bigint, bigint, bigint]): bigint {
+  const { type, rounding } = unit;
   const product = multiplyParts(decodeFloat(type, a), decodeFloat(type, b));
-  return encodeParts(type, addParts(product, decodeFloat(type, c), rounding), rounding);
+  return encodeParts(unit, addParts(product, decodeFloat(type, c), rounding));
 }
 
 /** Bits by which an inexact quotient or root is longer than any format needs. */
@@ -214,7 +232,8 @@ function divideFinite(type: FloatType, left: Finite, right: Finite): Finite {
 }
 
 /** a / b. */
-export function divideFloat({ type, rounding }: Arithmetic, a: bigint, b: bigint): bigint {
+export function divideFloat(unit: Arithmetic, a: bigint, b: bigint): bigint {
+  const { type } = unit;
   const [left, right] = [decodeFloat(type, a), decodeFloat(type, b)];
   if (left.kind === "nan" || right.kind === "nan") return canonicalNan(type);
   const isNegative = left.isNegative !== right.isNegative;
@@ -225,7 +244,7 @@ export function divideFloat({ type, rounding }: Arithmetic, a: bigint, b: bigint
   if (right.significand === 0n) {
     return left.significand === 0n ? canonicalNan(type) : infinity(type, isNegative);
   }
-  return encodeFloat(type, divideFinite(type, left, right), rounding);
+  return encodeFloat(unit, divideFinite(type, left, right));
 }
 
 /** The largest integer whose square is at most `value`, by Newton's method. */
@@ -240,7 +259,8 @@ function integerRoot(value: bigint): bigint {
 }
 
 /** The square root. */
-export function rootFloat({ type, rounding }: Arithmetic, a: bigint): bigint {
+export function rootFloat(unit: Arithmetic, a: bigint): bigint {
+  const { type } = unit;
   const parts = decodeFloat(type, a);
   if (parts.kind === "nan") return canonicalNan(type);
   if (parts.kind === "finite" && parts.significand === 0n) return a;
@@ -253,11 +273,12 @@ export function rootFloat({ type, rounding }: Arithmetic, a: bigint): bigint {
   const root = integerRoot(radicand);
   const significand = sticky(root, root * root !== radicand);
   const exponent = (parts.exponent - shift) / 2 - 1;
-  return encodeFloat(type, { kind: "finite", isNegative: false, significand, exponent }, rounding);
+  return encodeFloat(unit, { kind: "finite", isNegative: false, significand, exponent });
 }
 
 /** One over the square root, correctly rounded: what `.approx` may be, and the nicest it can be. */
-export function inverseRootFloat({ type, rounding }: Arithmetic, a: bigint): bigint {
+export function inverseRootFloat(unit: Arithmetic, a: bigint): bigint {
+  const { type } = unit;
   const parts = decodeFloat(type, a);
   if (parts.kind === "nan") return canonicalNan(type);
   if (parts.kind === "finite" && parts.significand === 0n) return infinity(type, parts.isNegative);
@@ -272,12 +293,12 @@ export function inverseRootFloat({ type, rounding }: Arithmetic, a: bigint): big
   const isInexact = root * root !== quotient || quotient * divisor !== numerator;
   const exponent = (-scale - shift) / 2 - 1;
   const significand = sticky(root, isInexact);
-  return encodeFloat(type, { kind: "finite", isNegative: false, significand, exponent }, rounding);
+  return encodeFloat(unit, { kind: "finite", isNegative: false, significand, exponent });
 }
 
 /** A value in another format. */
 export function convertFloat(from: FloatType, bits: bigint, to: Arithmetic): bigint {
-  return encodeParts(to.type, decodeFloat(from, bits), to.rounding);
+  return encodeParts(to, decodeFloat(from, bits));
 }
 
 /** A finite value rounded to an integer; `rounding` is one of `.rn` to `.rp`. */
@@ -287,10 +308,10 @@ export function roundToInteger(value: Finite, rounding: Rounding): bigint {
 }
 
 /** An integer as a floating-point value. */
-export function floatOfInteger({ type, rounding }: Arithmetic, value: bigint): bigint {
+export function floatOfInteger(unit: Arithmetic, value: bigint): bigint {
   const isNegative = value < 0n;
   const significand = isNegative ? -value : value;
-  return encodeFloat(type, { kind: "finite", isNegative, significand, exponent: 0 }, rounding);
+  return encodeFloat(unit, { kind: "finite", isNegative, significand, exponent: 0 });
 }
 
 /** A subnormal number as the zero of its sign; everything else as it is. */
