@@ -69,6 +69,7 @@ export class SoftStream implements Stream {
   };
 
   close = (): void => {
+    invariant(!this.#queue.isClosed, "a stream is closed once");
     this.#core.scheduler.closeStream(this.#queue);
   };
 
