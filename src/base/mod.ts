@@ -1,6 +1,7 @@
 export { systemClock, type Clock } from "./clock.ts";
+export { FileError, fileCall } from "./file-error.ts";
 export { invariant, InvariantError, unreachable } from "./invariant.ts";
-export { fileCall, FileError } from "./file-error.ts";
+export { createLineSink, type LineSink, type LineSinkOptions } from "./line-sink.ts";
 export { createMutex, type Mutex } from "./mutex.ts";
 export { stampedLog, stampLine, type Log } from "./log.ts";
 export {
