@@ -34,7 +34,9 @@ export class SoftBuffer implements DeviceBuffer {
   }
 }
 
-/** Ordinary memory: the software GPU's copies are the processor's own, so nothing need be locked. */
+/**
+ * Ordinary memory: the software GPU's copies are the processor's own, so nothing need be locked.
+ */
 export class SoftHostBuffer implements HostBuffer {
   readonly bytes: Uint8Array;
   #isFreed = false;
