@@ -92,7 +92,10 @@ suite("devices", () => {
     assert.equal(code, 0);
     assert.equal(
       output,
-      "die  address  in slot  device\n0    fake:0   -        Fake die\n1    fake:1   -        Fake die\n",
+      [
+        "die  address  in slot  device",
+        ...["0    fake:0   -        Fake die", "1    fake:1   -        Fake die", ""],
+      ].join("\n"),
     );
     assert.equal(errors, "holdfast: backend: soft, since this is a fake\n");
   });
