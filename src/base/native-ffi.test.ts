@@ -20,7 +20,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 const [, , loader, library, how] = process.argv;
 const body = \`
   import { loadLibrary } from \${JSON.stringify(loader)};
-  const bound = loadLibrary(\${JSON.stringify(library)}).value.bind({ begin: { args: [], result: "int32" } });
+  const table = { begin: { args: [], result: "int32" } };
+  const bound = loadLibrary(\${JSON.stringify(library)}).value.bind(table);
   if (bound.value.begin() !== 0) throw new Error("no thread");
   if (\${JSON.stringify(how)} === "exit") process.exit(0);
 \`;

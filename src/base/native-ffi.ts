@@ -1,10 +1,10 @@
 /**
  * The one way to native code: every library is loaded here, and typed functions are bound here.
  *
- * Before the FFI package loads a library it is pinned, with RTLD_NODELETE, for the life of the process.
- * koffi 3 closes a library when its handle is collected or its thread ends, and a library that has
- * made threads of its own (libcuda does) then loses its code under them: SIGSEGV, at exit or in the
- * middle of work, seen on Node 20, 22, 24 and 26.
+ * Before the FFI package loads a library it is pinned, with RTLD_NODELETE, for the life of the
+ * process. koffi 3 closes a library when its handle is collected or its thread ends, and a
+ * library that has made threads of its own (libcuda does) then loses its code under them:
+ * SIGSEGV, at exit or in the middle of work, seen on Node 20, 22, 24 and 26.
  *
  * The package itself is loaded with the first library, not with this module: a command that touches
  * no native code must not pay for it at start-up.
@@ -13,7 +13,7 @@ import { createRequire } from "node:module";
 import type * as KoffiModule from "koffi";
 import { err, ok, type Result } from "./result.ts";
 
-/** What a native function takes and gives, by C's own sizes. `handle` is any pointer-sized number. */
+/** What a native function takes and gives, by C's sizes. `handle` is a pointer-sized number. */
 export type NativeType =
   | "void"
   | "int32"
@@ -112,7 +112,8 @@ function pin(koffi: Koffi, path: string): string | null {
  *
  * @example
  * const library = loadLibrary("libm.so.6");
- * const math = library.ok ? library.value.bind({ cbrt: { args: ["double"], result: "double" } }) : library;
+ * const math = library.ok ? library.value.bind({ cbrt: { args: ["double"], result: "double" } })
+ * : library;
  */
 export function loadLibrary(path: string): Result<NativeLibrary, NativeError> {
   const koffi = koffiOf();

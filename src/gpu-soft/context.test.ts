@@ -299,3 +299,58 @@ test(
     assert.ok(late - early < 64 * MIB, `grew by ${(late - early) / MIB} MiB`);
   }),
 );
+
+test("opening and closing contexts uses the same memory again", async () => {
+  const gpu = openGpu(1);
+  const rssOf = async (rounds: number): Promise<number> => {
+    for (let round = 0; round < rounds; round += 1) {
+      const context = unwrap(gpu.openContext(0));
+      const stream = context.createStream();
+      const buffer = unwrap(context.allocate(32 * MIB));
+      stream.fill({ buffer, offset: 0, bytes: buffer.bytes }, round);
+      await waitUntilIdle(stream);
+      context.close();
+      // Memory goes back once the workers are gone, which the event loop has to see.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return process.memoryUsage().rss;
+  };
+  const early = await rssOf(5);
+  assert.ok((await rssOf(20)) - early < 10 * 32 * MIB);
+});
+
+test(
+  "a copy of many slices is whole, and the event loop runs in between",
+  withContext(async (context) => {
+    const bytes = 50 * MIB + 3;
+    const stream = context.createStream();
+    const buffer = unwrap(context.allocate(bytes));
+    const [source, target] = [bytes, bytes].map((size) => unwrap(context.allocateHost(size)));
+    assert.ok(source !== undefined && target !== undefined);
+    for (let index = 0; index < bytes; index += 4093) source.bytes[index] = index % 251;
+    stream.copyIn({ buffer, offset: 0, bytes }, source, 0);
+    stream.copyOut(target, 0, { buffer, offset: 0, bytes });
+    assert.equal(stream.isIdle(), false);
+    let turns = 0;
+    while (!stream.isIdle()) {
+      await new Promise((resolve) => setImmediate(resolve));
+      turns += 1;
+    }
+    assert.ok(turns >= 1);
+    assert.ok(Buffer.from(source.bytes.buffer).equals(target.bytes));
+  }),
+);
+
+test(
+  "a launch whose scratch memory does not fit is refused, and the next one is not",
+  withContext(async (context) => {
+    const module = unwrap(context.loadModule("", "hand-made.ptx"));
+    const stream = context.createStream();
+    // 512 KiB of local memory for each of 512 threads, for each of 16 workers: 4 GiB.
+    const large = stream.launch(launchOf(unwrap(module.kernel("local")), { block: [512, 1, 1] }));
+    assert.ok(!large.ok && large.error.code === "out_of_memory");
+    assert.match(large.error.message, /268435\d+ bytes for each worker/);
+    unwrap(stream.launch(launchOf(unwrap(module.kernel("local")), { block: [1, 1, 1] })));
+    await waitUntilIdle(stream);
+  }, 16),
+);

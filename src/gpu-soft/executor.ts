@@ -1,6 +1,6 @@
 import { invariant } from "../base/mod.ts";
 import type { Dim3 } from "../gpu/mod.ts";
-import { FAULT, LAUNCH, LAUNCH_BYTES, type ScratchLayout } from "../ptx/mod.ts";
+import { LAUNCH, LAUNCH_BYTES, type ScratchLayout } from "../ptx/mod.ts";
 import { GRANULES_ADDRESS, LAUNCH_ADDRESS, PARAMETERS_ADDRESS } from "./address-map.ts";
 import type { DeviceClock } from "./device-clock.ts";
 import type { DeviceMemory } from "./device-memory.ts";
@@ -80,9 +80,7 @@ export class ThreadExecutor implements Executor {
     const { address, strideBytes } = launch.scratch;
     const blocks = blockCount(launch.grid);
     this.#writeDescriptor(launch);
-    for (let worker = 0; worker < Math.min(this.#workers, blocks); worker += 1) {
-      this.#memory.fill(address + worker * strideBytes + FAULT.code, 4, 0);
-    }
+    // Fault records are clear: areas begin as zeros, and a record that is filled loses the context.
     const { kernel } = launch;
     this.#pool.begin({ kernel, blocks, scratch: address, scratchStride: strideBytes });
   };

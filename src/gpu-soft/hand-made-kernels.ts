@@ -122,6 +122,8 @@ const BODIES: Readonly<Record<string, Code>> = {
   ]),
   /** (u64, u32): traps and leaves no record, as only a bug of the compiler can. */
   trap: UNREACHABLE,
+  /** (u64, u32): does nothing, and wants as much local memory as CUDA allows a thread. */
+  local: [],
   /** (u64 words, u32): words[block] = the u32 that the module's data segment begins with. */
   data: store(
     add(parameter(0), multiply(get("block"), constant(4))),
@@ -161,7 +163,7 @@ export function handMadeKernel(kernelName: string): CompiledKernel {
     ],
     parameterBytes: HAND_MADE_PARAMETER_BYTES,
     sharedBytes: 0,
-    localBytes: 0,
+    localBytes: kernelName === "local" ? 512 * 1024 : 0,
     threadsMax: 512,
     contextBytes: 0,
     imports: [],

@@ -1,6 +1,6 @@
 import { invariant, ok, type Result } from "../base/mod.ts";
 import type { GpuKernel, GpuModule, GpuRefusal, KernelParameter } from "../gpu/mod.ts";
-import type { CompiledKernel, ModuleData } from "../ptx/mod.ts";
+import { relocateData, type CompiledKernel } from "../ptx/mod.ts";
 import type { Program } from "./compiler.ts";
 import type { ContextCore } from "./context-core.ts";
 import type { Allocation } from "./device-memory.ts";
@@ -55,7 +55,7 @@ export class SoftModule implements GpuModule {
       const message = `no room for the ${bytes.length} bytes of ${name}'s variables; free some memory`;
       return refuse("out_of_memory", "cuModuleLoadDataEx", message);
     }
-    writeData(core.memory.bytes, data.address, program.data);
+    core.memory.bytes.set(relocateData(program.data, BigInt(data.address)), data.address);
     return ok(new SoftModule(core, name, { program, data }));
   }
 
@@ -111,12 +111,3 @@ export class SoftModule implements GpuModule {
 }
 
 type ModuleParts = { readonly program: Program; readonly data: Allocation | null };
-
-/** Copies a data segment to its place, and makes addresses of its own variables absolute. */
-function writeData(memory: Uint8Array, address: number, data: ModuleData): void {
-  memory.set(data.bytes, address);
-  const view = new DataView(memory.buffer, address, data.bytes.length);
-  for (const { offset, addend } of data.relocations) {
-    view.setBigUint64(offset, BigInt(address + addend), true);
-  }
-}

@@ -48,9 +48,7 @@ export type GpuRefusalCode =
   | "no_such_device"
   | "unavailable";
 
-/**
- * A refused request, with the driver's number and name for it and a message that names the mend.
- */
+/** A refused request, with the driver's number and name, and a message that names the mend. */
 export type GpuRefusal = {
   readonly code: GpuRefusalCode;
   /** The driver's number (CUresult), which the software GPU gives as well. */

@@ -110,9 +110,9 @@ function writeScalar(view: DataView, offset: number, { type, value }: ScalarArgu
 }
 
 /**
- * Lays `args` out as `kernel` expects them. Fails when their number, a size, a kind (integer where a
- * float is declared, or the reverse) or a value does not fit; nothing is narrowed or rounded, except
- * an f32's value to the nearest float.
+ * Lays `args` out as `kernel` expects them. Fails when their number, a size, a kind (integer
+ * where a float is declared, or the reverse) or a value does not fit; nothing is narrowed or
+ * rounded, except an f32's value to the nearest float.
  *
  * The block is an ArrayBuffer of its own: a small typed array would lie on the JavaScript heap,
  * where a collection moves it while a driver still holds its address (seen as CUDA error 716).

@@ -123,8 +123,8 @@ test("referenceSumF64 adds every element once, whatever the grid", () => {
 });
 
 test("referenceSumF64 keeps the order that it states", () => {
-  // Threads hold 2^53, 1, 1, 0. In halves: 2^53 + 1 rounds to 2^53, 1 + 0 is 1, and their sum rounds
-  // to 2^53 again. An order that adds the two ones first would reach 2^53 + 2.
+  // Threads hold 2^53, 1, 1, 0. In halves: 2^53 + 1 rounds to 2^53, 1 + 0 is 1, and their sum
+  // rounds to 2^53 again. An order that adds the two ones first would reach 2^53 + 2.
   assert.deepEqual(
     referenceSumF64(Float32Array.of(2 ** 53, 1, 1, 0), 1, 4),
     Float64Array.of(2 ** 53),

@@ -31,12 +31,12 @@ export function referenceSlowAdd(input: Float32Array, iterations: number): Float
 const COUNTING_LIMIT = 2 ** 24;
 
 /**
- * `value + 1 + 1 + ...` in f32, without doing every addition. An integer from 0 counts up exactly to
- * 2^24 and sticks there. In general, while neither the sum's binade nor its spacing changes for the
- * coarser, an addition of one is exact, so all of them up to the next power of two are one exact
- * addition; the addition that crosses it is made, and rounded, on its own. Below -1 the magnitude
- * shrinks, the spacing only gets finer, and all additions down to -1 are exact at once. At most
- * some fifty steps, whatever the count.
+ * `value + 1 + 1 + ...` in f32, without doing every addition. An integer from 0 counts up exactly
+ * to 2^24 and sticks there. In general, while neither the sum's binade nor its spacing changes
+ * for the coarser, an addition of one is exact, so all of them up to the next power of two are
+ * one exact addition; the addition that crosses it is made, and rounded, on its own. Below -1 the
+ * magnitude shrinks, the spacing only gets finer, and all additions down to -1 are exact at once.
+ * At most some fifty steps, whatever the count.
  */
 export function addOnes(value: number, iterations: number): number {
   let sum = Math.fround(value);

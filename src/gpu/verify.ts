@@ -64,7 +64,8 @@ function checkedLength(
 
 /**
  * The sum of all values in f64, first to last. It is exact, so independent of the order, for values
- * that are multiples of one power of two and whose sums stay below 2^53 of it; all our patterns are.
+ * that are multiples of one power of two and whose sums stay below 2^53 of it; all our patterns
+ * are.
  */
 export function checksumF64(values: Float32Array | Float64Array): number {
   let sum = 0;

@@ -7,6 +7,7 @@ export {
   SHARED_BYTES_PER_BLOCK_MAX,
   THREADS_PER_BLOCK_MAX,
 } from "./abi.ts";
+export { compileKernel } from "./codegen/compile.ts";
 export { scratchLayout, type CompiledKernel, type ScratchLayout } from "./codegen/image.ts";
 export { kernelImports } from "./codegen/imports.ts";
 export { interpret, relocateData, STEPS_MAX_DEFAULT } from "./interpreter/interpreter.ts";

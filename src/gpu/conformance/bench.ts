@@ -72,8 +72,9 @@ export class Bench {
     this.stream = this.createStream();
   }
 
+  /** Gives everything back, newest first; harmless when nothing is left. */
   release(): void {
-    for (const release of this.#releases.reverse()) release();
+    for (const release of this.#releases.splice(0).reverse()) release();
   }
 
   /** A context of its own on device 0, closed with the bench. */

@@ -17,7 +17,7 @@ import { checksumF64, compareF32, compareU32 } from "../verify.ts";
 import type { Bench, ConformanceCase } from "./bench.ts";
 import { asF32, asF64, asU32, conformanceCase } from "./bench.ts";
 
-/** None, one, around a warp, around a block, no multiple of a block, and several thousand blocks. */
+/** None, one, around a warp and a block, no multiple of a block, and thousands of blocks. */
 const ELEMENT_COUNTS = [0, 1, 31, 33, 255, 256, 257, 1000, 65_537, WORK_ELEMENTS] as const;
 
 /** Kept after each result, to see that no surplus thread writes behind it. */

@@ -1,6 +1,6 @@
 /**
- * Small PTX modules, written by hand, for what the shipped kernels do not touch. All are PTX ISA 4.2
- * for sm_30, so that everything from a GK210 under driver R470 on loads them.
+ * Small PTX modules, written by hand, for what the shipped kernels do not touch. All are PTX ISA
+ * 4.2 for sm_30, so that everything from a GK210 under driver R470 on loads them.
  */
 import type { KernelArgument } from "../parameters.ts";
 
@@ -125,7 +125,7 @@ const COORDINATES = `
 }
 `;
 
-/** `gather(out, ...)`: one thread copies its ten other parameters to `out`, each at a multiple of 8. */
+/** `gather(out, ...)`: one thread copies its ten other parameters to `out`, 8-byte aligned. */
 const GATHER = `
 .visible .entry gather(
   .param .u64 out,
@@ -212,7 +212,7 @@ export const GATHER_ARGUMENTS: readonly KernelArgument[] = [
   { type: "s64", value: -(2n ** 61n) - 7n },
 ];
 
-/** Kernels that must fail: `oob` and `misaligned` store a word at `address`; `trap` takes it only. */
+/** Kernels that must fail: `oob` and `misaligned` store a word at `address`; `trap` ignores it. */
 export const FAULT_PTX = `${HEADER}
 .visible .entry oob(.param .u64 address)
 {

@@ -16,8 +16,9 @@ test("readSimpleSignatures aligns each parameter to its own size or its .align",
   const kernels = readSimpleSignatures(SAMPLE_PTX, "sample.ptx");
   assert.ok(kernels.ok);
   const gather = kernels.value.find((kernel) => kernel.name === "gather");
+  assert.ok(gather !== undefined);
   assert.deepEqual(
-    gather?.parameters.map(({ type, offset, bytes }) => [type, offset, bytes]),
+    gather.parameters.map(({ type, offset, bytes }) => [type, offset, bytes]),
     [
       ["u64", 0, 8],
       ["u8", 8, 1],
@@ -32,7 +33,7 @@ test("readSimpleSignatures aligns each parameter to its own size or its .align",
       ["u64", 72, 8],
     ],
   );
-  assert.equal(gather?.parameterBytes, 80);
+  assert.equal(gather.parameterBytes, 80);
 });
 
 test("readSimpleSignatures says which parameter it cannot read", () => {

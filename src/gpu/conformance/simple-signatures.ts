@@ -5,8 +5,8 @@ const ENTRY = /\.entry\s+([\w$]+)\s*\(([^)]*)\)/g;
 const PARAMETER = /^\.param\s+(?:\.align\s+(\d+)\s+)?\.([a-z]\d+)[^[]*?(?:\[(\d+)\])?$/;
 
 /**
- * Reads signatures as plain PTX spells them, for tests that must not depend on the PTX front end: no
- * pointer attributes, no comments inside a parameter list. An entry without parameters has `()`.
+ * Reads signatures as plain PTX spells them, for tests that must not depend on the PTX front end:
+ * no pointer attributes, no comments inside a parameter list. An entry without parameters has `()`.
  */
 export function readSimpleSignatures(
   ptx: string,
