@@ -7,7 +7,7 @@
  *
  * Arguments stand in the order of the kernel's parameters. `in` is a pointer to these values, `out` a
  * pointer to zeros that must become these values, `inout` both (`inout=u32:1,2>3,4`); a type alone
- * (`u32=5`) is a scalar. `7*64` is a value 64 times; floats are decimal, `nan`, `inf`, `-inf` or bits
+ * (`u32=5`) is a scalar, and `bytes=0x0102…` a structure. `7*64` is a value 64 times; floats are decimal, `nan`, `inf`, `-inf` or bits
  * (`0x7f800000`). `out=f32~2:` allows an error of 2 units in the last place. `grid`, `block` are
  * `x`, `x,y` or `x,y,z`, 1 where missing; `shared` is dynamic shared memory in bytes.
  */
@@ -162,7 +162,10 @@ function parseRun(fileName: string, line: number, text: string): RunCase {
     ];
     if (SETTINGS.has(key)) settings.set(key, value);
     else if (key === "in" || key === "out" || key === "inout") args.push(parseBuffer(key, value));
-    else {
+    else if (key === "bytes") {
+      const given = Uint8Array.from(Buffer.from(value.replace(/^0x/, ""), "hex"));
+      args.push({ kind: "scalar", given, expected: null });
+    } else {
       const type = typeOf(key);
       args.push({ kind: "scalar", given: encode(type, [bitsOf(type, value)]), expected: null });
     }
