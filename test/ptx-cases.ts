@@ -156,10 +156,8 @@ function parseRun(fileName: string, line: number, text: string): RunCase {
   const settings = new Map<string, string>();
   const args: CaseArgument[] = [];
   for (const word of text.trim().split(/\s+/)) {
-    const [key = "", value = ""] = [
-      word.slice(0, word.indexOf("=")),
-      word.slice(word.indexOf("=") + 1),
-    ];
+    const at = word.indexOf("=");
+    const [key, value] = [word.slice(0, at), word.slice(at + 1)] as const;
     if (SETTINGS.has(key)) settings.set(key, value);
     else if (key === "in" || key === "out" || key === "inout") args.push(parseBuffer(key, value));
     else if (key === "bytes") {
@@ -272,13 +270,13 @@ export async function checkRun(file: CaseFile, run: RunCase, engine: Engine): Pr
   const launch = { grid, block, dynamicSharedBytes, arguments: args };
   const outcome = await engine({ module: module.value, kernel: kernel.value, ...launch });
   if (run.fault !== null) {
-    assert.equal(outcome.kind, "fault", `${where}: no fault`);
-    const { code, line } = outcome.kind === "fault" ? outcome : { code: 0, line: 0 };
+    if (outcome.kind !== "fault") assert.fail(`${where}: no fault`);
+    const { code, line } = outcome;
     assert.deepEqual({ code, line }, { code: run.fault.code, line: run.fault.line ?? line }, where);
     return;
   }
-  assert.equal(outcome.kind, "finished", `${where}: ${JSON.stringify(outcome)}`);
-  const buffers = outcome.kind === "finished" ? outcome.buffers : [];
+  if (outcome.kind !== "finished") assert.fail(`${where}: ${JSON.stringify(outcome)}`);
+  const { buffers } = outcome;
   const expectations = run.arguments.filter(({ kind }) => kind === "buffer");
   assert.equal(buffers.length, expectations.length, `${where}: buffers`);
   for (const [index, { expected }] of expectations.entries()) {

@@ -138,7 +138,15 @@ function floatBinary(name: BinaryFunction, unit: Arithmetic, pair: [bigint, bigi
     case "min":
     case "max":
       return extremeFloat(unit.type, name === "max", pair);
-    default:
+    case "mulLo":
+    case "mulHi":
+    case "mulWide":
+    case "rem":
+    case "and":
+    case "or":
+    case "xor":
+    case "shl":
+    case "shr":
       invariant(false, `${name} has no floating-point form`);
   }
 }
@@ -245,8 +253,18 @@ function floatUnary(name: UnaryFunction, unit: Arithmetic, bits: bigint): bigint
       return divideFloat(unit, ONES[unit.type], bits);
     case "rsqrt":
       return inverseRootFloat(unit, bits);
-    default:
+    case "ex2":
+    case "lg2":
+    case "sin":
+    case "cos":
+    case "tanh":
       return approximate(name, unit.type, bits);
+    case "not":
+    case "cnot":
+    case "popc":
+    case "clz":
+    case "brev":
+      invariant(false, `${name} has no floating-point form`);
   }
 }
 
@@ -269,8 +287,15 @@ function integerUnary(name: UnaryFunction, type: DataType, bits: bigint): bigint
     case "clz":
       return BigInt(bits === 0n ? width : digits.indexOf("1"));
     case "brev":
-      return BigInt(`0b${[...digits].reverse().join("")}`);
-    default:
+      return BigInt(`0b${Array.from(digits).reverse().join("")}`);
+    case "sqrt":
+    case "rcp":
+    case "rsqrt":
+    case "ex2":
+    case "lg2":
+    case "sin":
+    case "cos":
+    case "tanh":
       invariant(false, `${name} has no integer form`);
   }
 }
@@ -342,7 +367,12 @@ export function computeAtomic(
       return old >= source ? 0n : old + 1n;
     case "dec":
       return old === 0n || old > source ? source : old - 1n;
-    default: {
+    case "add":
+    case "min":
+    case "max":
+    case "and":
+    case "or":
+    case "xor": {
       const { flushSubnormals } = modifiers;
       return computeBinary({ function: name, type, ...PLAIN, flushSubnormals }, old, source);
     }

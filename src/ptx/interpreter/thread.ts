@@ -93,7 +93,11 @@ export class Thread {
         return;
       case "fence":
         return;
-      default:
+      case "unary":
+      case "binary":
+      case "ternary":
+      case "convert":
+      case "convertAddress":
         this.#compute(instruction);
     }
   }
