@@ -185,7 +185,8 @@ export type AtomicFunction =
 
 /**
  * Floating-point modifiers: `.ftz` and `.sat` (to [0, 1]; a NaN becomes +0). `.ftz` looks at the
- * result before it is rounded: what would round up to the smallest normal number becomes zero.
+ * result rounded as if exponents had no end, so what only as a subnormal would round up to the
+ * smallest normal number becomes zero.
  */
 type FloatModifiers = { readonly flushSubnormals: boolean; readonly saturate: boolean };
 
