@@ -244,9 +244,10 @@ function floatUnary(name: UnaryFunction, unit: Arithmetic, bits: bigint): bigint
   const signBit = 1n << BigInt(widthOf(unit.type) - 1);
   switch (name) {
     case "neg":
-      return bits ^ signBit;
     case "abs":
-      return bits & (signBit - 1n);
+      // PTX leaves open which NaN; an H200 gives the canonical one in f32, and in f64 the input's.
+      if (unit.type === "f32" && isNan("f32", bits)) return canonicalNan("f32");
+      return name === "neg" ? bits ^ signBit : bits & (signBit - 1n);
     case "sqrt":
       return rootFloat(unit, bits);
     case "rcp":

@@ -15,7 +15,7 @@ import {
 } from "./softfloat.ts";
 
 // The machine's own arithmetic is the reference: f64 as JavaScript has it, and f32 through
-// Math.fround, which is exact for one operation on two f32 (a double has more than 2 * 24 + 2 bits).
+// Math.fround, which is exact for one operation on two f32: a double has more than 2 * 24 + 2 bits.
 
 const double = plain("f64", "rn");
 const single = plain("f32", "rn");

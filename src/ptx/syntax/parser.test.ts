@@ -184,7 +184,8 @@ suite("every kind of statement survives printing", () => {
   ];
   for (const body of bodies) {
     test(body, () => {
-      const text = `${HEAD}.visible .entry k(.param .u64 .ptr .global .align 4 a, .param .align 8 .b8 s[80])
+      const parameters = ".param .u64 .ptr .global .align 4 a, .param .align 8 .b8 s[80]";
+      const text = `${HEAD}.visible .entry k(${parameters})
 .maxntid 256, 1, 1
 {
 \t${body}
