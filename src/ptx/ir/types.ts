@@ -2,7 +2,8 @@
  * The PTX intermediate representation: a kernel as a control-flow graph of typed instructions with
  * every name resolved. The front end (syntax, lowering) makes it, and both engines read it: the
  * interpreter, which is the oracle, and the code generator. Whatever neither engine can do is
- * refused while this is made, by name and position; an engine never meets an unknown instruction.
+ * refused while this is made, by name and position; so an engine never meets an instruction it does
+ * not know.
  *
  * Semantics follow the PTX ISA document; the comments name its instruction where ours differs.
  */
@@ -121,7 +122,9 @@ export type Rounding = "rn" | "rz" | "rm" | "rp";
 /** A conversion may also round to an integer. `none`: the conversion is exact or PTX's default. */
 export type ConvertRounding = Rounding | "rni" | "rzi" | "rmi" | "rpi" | "none";
 
-/** `exact` is correctly rounded; `approx` and `full` lie within the error that PTX documents. */
+/**
+ * `exact` is correctly rounded; `approx` and `full` as PTX defines them, within a documented ulp.
+ */
 export type Precision = "exact" | "approx" | "full";
 
 export type UnaryFunction =
