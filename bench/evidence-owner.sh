@@ -39,7 +39,8 @@ printf '\n# kill -9 of one die host, five times, with the other die at work\n'
   printf 'online 0\nonline 1\nwork 1 9 200\n'
   for turn in 1 2 3 4 5; do
     sleep 2
-    pkill -9 -o -f "die-host-main.js --backend $backend" # the oldest: die 0 first, then in turn
+    # Die 0's host is the older one at first, and the newer one once it was replaced.
+    pkill -9 "$([ "$turn" = 1 ] && echo -o || echo -n)" -f "die-host-main.js --backend $backend"
     sleep 2
     printf 'work 0 %s 5\nread 0\n' "$turn"
   done
