@@ -91,7 +91,7 @@ const ONE_LINE: readonly { input: string; answer: RegExp }[] = [
 ];
 
 for (const { input, answer } of ONE_LINE) {
-  test(`loop: ${JSON.stringify(input.slice(0, 40))} is one line, and the loop goes on`, async () => {
+  test(`loop: one line for ${JSON.stringify(input.slice(0, 40))}, and on it goes`, async () => {
     const lines = await answers(`${input}\ncount`);
     assert.equal(lines.length, 2);
     assert.match(lines[0] ?? "", answer);

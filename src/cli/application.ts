@@ -13,12 +13,12 @@ import { APPLICATION_TEXT } from "./application-text.ts";
 import type { CliContext, CommandFunction } from "./context.ts";
 import { EXIT } from "./exit-code.ts";
 import {
-  JSON_FLAG,
+  OUTPUT_FLAGS,
   OWNER_FLAGS,
   parseDie,
   parseDimensions,
   parseShared,
-  type JsonFlag,
+  type OutputFlags,
   type OwnerFlags,
 } from "./flags.ts";
 import type { OwnerCommandFlags } from "./owner-command.ts";
@@ -39,28 +39,29 @@ function fit<Flags, Arguments extends readonly unknown[]>(
   };
 }
 
-const demo: Command<CliContext> = buildCommand<OwnerFlags & JsonFlag, [], CliContext>({
+const demo: Command<CliContext> = buildCommand<OwnerFlags & OutputFlags, [], CliContext>({
   docs: { brief: "show on one screen what Holdfast does on this machine; ends with PASS" },
   // The simulated window is what there is to see; on a direct board no swap moves anything.
   parameters: {
-    flags: { ...OWNER_FLAGS, slot: { ...OWNER_FLAGS.slot, default: "sim" }, ...JSON_FLAG },
+    flags: { ...OWNER_FLAGS, slot: { ...OWNER_FLAGS.slot, default: "sim" }, ...OUTPUT_FLAGS },
   },
   loader: async () => fit((await import("./demo-command.ts")).demoCommand),
 });
 
-const devices: Command<CliContext> = buildCommand<OwnerFlags & JsonFlag, [], CliContext>({
+const devices: Command<CliContext> = buildCommand<OwnerFlags & OutputFlags, [], CliContext>({
   docs: { brief: "list the dies of this machine" },
-  parameters: { flags: { ...OWNER_FLAGS, ...JSON_FLAG } },
+  parameters: { flags: { ...OWNER_FLAGS, ...OUTPUT_FLAGS } },
   loader: async () => fit((await import("./devices-command.ts")).devicesCommand),
 });
 
 const owner: Command<CliContext> = buildCommand<OwnerCommandFlags, [], CliContext>({
   docs: {
     brief: "hold the dies and take commands from a prompt, a pipe or a FIFO",
-    fullDescription:
-      "Holds the dies and takes commands, one a line; 'help' lists them. Reads stdin, with editing,\n" +
-      "history and Tab at a terminal, or the FIFO of --fifo. It leaves without teardown on 'quit',\n" +
-      "at the end of input, and on SIGINT, SIGTERM or SIGHUP.",
+    fullDescription: [
+      "Holds the dies and takes commands, one a line; 'help' lists them. Reads stdin, with",
+      "editing, history and Tab at a terminal, or the FIFO of --fifo. It leaves without teardown",
+      "on 'quit', at the end of input, and on SIGINT, SIGTERM or SIGHUP.",
+    ].join("\n"),
   },
   parameters: {
     flags: {
@@ -145,7 +146,7 @@ const run: Command<CliContext> = buildCommand<RunCommandFlags, [string], CliCont
         brief: "die to run on, 0 to 31",
       },
       ...OWNER_FLAGS,
-      ...JSON_FLAG,
+      ...OUTPUT_FLAGS,
     },
   },
   loader: async () => fit((await import("./run-command.ts")).runCommand),
@@ -161,10 +162,12 @@ export function createApplication(version: () => string): Application<CliContext
     routes,
     docs: {
       brief: "the process that holds your GPUs",
-      fullDescription:
-        "Holdfast is the process that holds your GPUs: every die's context stays resident, the one\n" +
-        "window moves between them, kernels run for others. 'holdfast demo' shows it, with no GPU too.\n" +
+      fullDescription: [
+        "Holdfast is the process that holds your GPUs: every die's context stays resident, the",
+        "one window moves between them, kernels run for others. 'holdfast demo' shows it, with no",
+        "GPU too.",
         "Exit codes: 0 ok, 1 a check failed, 2 bad usage, 3 no device, 4 device fault.",
+      ].join("\n"),
     },
   });
   const config = {

@@ -81,14 +81,16 @@ const work = (die: 0 | 1): DemoStep => {
   };
 };
 
-const swap = (die: number): DemoStep => {
+const swap = (die: 0 | 1): DemoStep => {
   const step = `swap ${die}`;
+  const other = DIES[1 - die] ?? 0;
   return async ({ owner }) => {
     const report = await owner.swap(die);
     if (!report.ok) return failed(step, report.error);
     const { moved, elapsedMs } = report.value;
+    const elapsed = durationText(elapsedMs * 1e6);
     const seen = moved
-      ? `the window moved in ${durationText(elapsedMs * 1e6)}; the other die keeps its result`
+      ? `moved once die ${other} was idle, after ${elapsed}; its result stays there`
       : "the die is mapped already";
     return ok({ step, seen, pass: null });
   };

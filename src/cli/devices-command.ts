@@ -1,11 +1,11 @@
 /** `holdfast devices`: what is there. */
 import type { CommandFunction } from "./context.ts";
 import { EXIT } from "./exit-code.ts";
-import type { JsonFlag, OwnerFlags } from "./flags.ts";
+import type { OutputFlags, OwnerFlags } from "./flags.ts";
 import { complain, withOwner } from "./owner-session.ts";
 import { tableText } from "./table.ts";
 
-export const devicesCommand: CommandFunction<OwnerFlags & JsonFlag> = (surroundings, flags) =>
+export const devicesCommand: CommandFunction<OwnerFlags & OutputFlags> = (surroundings, flags) =>
   withOwner(surroundings, flags, async ({ owner }) => {
     const discovery = await owner.discover();
     if (!discovery.ok) {

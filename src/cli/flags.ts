@@ -22,10 +22,10 @@ export type OwnerFlags = {
   readonly slot: (typeof SLOTS)[number];
   readonly stateDir: string | undefined;
   readonly timeoutMs: number;
-  readonly verbose: boolean;
 };
 
-export type JsonFlag = { readonly json: boolean };
+/** How a command that runs to an end shows what it did. */
+export type OutputFlags = { readonly json: boolean; readonly verbose: boolean };
 
 /** Which GPUs, behind which slot, and where state is kept. */
 export const OWNER_FLAGS: FlagParametersForType<OwnerFlags, CliContext> = {
@@ -46,7 +46,7 @@ export const OWNER_FLAGS: FlagParametersForType<OwnerFlags, CliContext> = {
     kind: "enum",
     values: SLOTS,
     default: "direct",
-    brief: "direct: every die is mapped; sim: one simulated window; bar_swap: K80 boards",
+    brief: "direct: every die is mapped; sim: one simulated window; bar_swap: K80 boards, later",
   },
   stateDir: {
     kind: "parsed",
@@ -62,16 +62,16 @@ export const OWNER_FLAGS: FlagParametersForType<OwnerFlags, CliContext> = {
     placeholder: "MS",
     brief: "longest time that a kernel may run; then its die host is replaced",
   },
+};
+
+export const OUTPUT_FLAGS: FlagParametersForType<OutputFlags, CliContext> = {
+  json: { kind: "boolean", default: false, withNegated: false, brief: "print JSON" },
   verbose: {
     kind: "boolean",
     default: false,
     withNegated: false,
     brief: "write each bring-up step to stderr",
   },
-};
-
-export const JSON_FLAG: FlagParametersForType<JsonFlag, CliContext> = {
-  json: { kind: "boolean", default: false, withNegated: false, brief: "print JSON" },
 };
 
 /** `X[,Y[,Z]]`, each a size; what is left out is 1. */

@@ -98,24 +98,28 @@ function targetPath(
 
 function writablePath(path: string): Result<string, string> {
   try {
+    // Node 20 and 24 differ in what they make of a path under a file, so the folder is asked itself.
+    const folder = dirname(path);
+    if (!statSync(folder).isDirectory()) return err(`cannot write ${path}: ${REASONS.ENOTDIR}`);
     const status = statSync(path, { throwIfNoEntry: false });
     if (status !== undefined && !status.isFile()) return err(`${path} is no regular file`);
-    accessSync(status === undefined ? dirname(path) : path, constants.W_OK);
+    accessSync(status === undefined ? folder : path, constants.W_OK);
     return ok(path);
   } catch (error) {
     return err(systemReason("write", path, error));
   }
 }
 
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS = {
   ENOENT: "it or its folder does not exist",
   ENOTDIR: "a part of its path is no folder",
   EACCES: "it is not permitted",
   EROFS: "the file system is read-only",
-};
+} as const;
 
 function systemReason(verb: "read" | "write", path: string, error: unknown): string {
   const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
   if (typeof code !== "string") throw error;
-  return `cannot ${verb} ${path}: ${REASONS[code] ?? code}`;
+  const reasons: Readonly<Partial<Record<string, string>>> = REASONS;
+  return `cannot ${verb} ${path}: ${reasons[code] ?? code}`;
 }

@@ -18,12 +18,10 @@ export type OwnerRequest = {
   readonly log: Log;
 };
 
-const NOTE_PREFIX = "backend: ";
+/** What a die host's note on its backend begins with, e.g. `backend soft, since …`. */
+const NOTE_PREFIX = "backend ";
 
-/** A line of the log that every user should see: which backend `auto` stands for here, and why. */
-export const backendNote = (text: string): string => `${NOTE_PREFIX}${text}`;
-
-/** Tells such a line from the steps of a bring-up. */
+/** Tells which backend `auto` stands for here, which every user should see, from a step's line. */
 export const isBackendNote = (line: string): boolean => line.startsWith(NOTE_PREFIX);
 
 export type OwnerRequestErrorCode =

@@ -3,7 +3,7 @@ import { constants } from "node:os";
 import { resolve } from "node:path";
 import { stampedLog, type Log } from "../base/mod.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
-import type { OwnerFlags } from "./flags.ts";
+import type { OutputFlags, OwnerFlags } from "./flags.ts";
 import {
   isBackendNote,
   type OpenedOwner,
@@ -50,7 +50,7 @@ export function exitOfRefusedOwner(surroundings: Surroundings, error: OwnerReque
  */
 export async function withOwner(
   surroundings: Surroundings,
-  flags: OwnerFlags,
+  flags: OwnerFlags & OutputFlags,
   action: (opened: OpenedOwner) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const write = (line: string): void => {

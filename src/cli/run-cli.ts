@@ -5,7 +5,7 @@ import type { Surroundings } from "./surroundings.ts";
 
 const EXIT_CODES: readonly number[] = Object.values(EXIT);
 
-/** Runs one command line; `version` is asked for --version only. Never throws for anything on it. */
+/** Runs one command line, whatever is on it; `version` is asked for --version only. */
 export async function runCli(
   words: readonly string[],
   surroundings: Surroundings,

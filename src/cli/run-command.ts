@@ -12,7 +12,7 @@ import {
 import { parseArguments, type KernelArgumentText } from "./argument.ts";
 import type { CommandFunction } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
-import type { JsonFlag, OwnerFlags } from "./flags.ts";
+import type { OutputFlags, OwnerFlags } from "./flags.ts";
 import { inputFileBytes, jobArguments, type JobArguments, type Preview } from "./job-files.ts";
 import { complain, withOwner } from "./owner-session.ts";
 import { PREVIEW_BYTES_MAX, previewValues } from "./preview.ts";
@@ -21,7 +21,7 @@ import type { Surroundings } from "./surroundings.ts";
 import { bytesText, durationText, rateText } from "./units.ts";
 
 export type RunCommandFlags = OwnerFlags &
-  JsonFlag & {
+  OutputFlags & {
     readonly kernel: string;
     readonly grid: Dim3;
     readonly block: Dim3;

@@ -103,7 +103,8 @@ test("status: one line for the owner and one for each die", () => {
   assert.deepEqual(statusLines(owner), [
     "status: active_die=3 nvidia_loaded=1 cuda_inited=1 backend=soft slot=sim swaps=7",
     " die  3: online=1 bound=1 ctx_valid=1 ordinal=1 bdf=soft:3 state=online ready=1 busy=0 " +
-      'pending=1 restarts=2 mem_free=100 mem_total=200 host_pid=4711 device="Soft" cause="CUDA_ERROR_ILLEGAL_ADDRESS: gone"',
+      "pending=1 restarts=2 mem_free=100 mem_total=200 " +
+      'host_pid=4711 device="Soft" cause="CUDA_ERROR_ILLEGAL_ADDRESS: gone"',
   ]);
 });
 

@@ -1,4 +1,4 @@
-/** Commands typed at a terminal: line editing, history, Tab, and log lines that respect the prompt. */
+/** Commands typed at a terminal: editing, history, Tab, and log lines that respect the prompt. */
 import {
   clearScreenDown,
   createInterface,

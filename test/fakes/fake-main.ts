@@ -27,7 +27,7 @@ await runProcess(process, {
   packagePath: fileURLToPath(new URL("../../../package.json", import.meta.url)),
   openOwner: (request) => {
     if (refuse !== undefined) return Promise.resolve(err(refuse));
-    request.log("backend: soft, since this is a fake");
+    request.log("backend soft, since this is a fake");
     request.log("a bring-up step");
     const run = (_die: number, job: Job): Promise<JobResult> =>
       Promise.resolve(result ?? runFakeKernel(job, kernels === "blind"));
