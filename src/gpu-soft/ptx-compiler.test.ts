@@ -22,7 +22,7 @@ const LOADS: readonly Case[] = [
   ["no kernel", HEADER, null, /^$/],
   ["one kernel of two that cannot be run", HEADER + UNSUPPORTED + RIGHT, null, /^$/],
   ["no kernel that can be run", HEADER + UNSUPPORTED, "unsupported_instruction", /^t\.ptx:7:1: /],
-  ["one kernel of two that is wrong", HEADER + RIGHT + INVALID, "invalid_ptx", /^t\.ptx:11:\d+: /],
+  ["one wrong kernel of two", HEADER + RIGHT + INVALID, "invalid_ptx", /^t\.ptx:11:\d+: /],
   ["no PTX", "int main", "invalid_ptx", /^t\.ptx:1:1: /],
   ["PTX to come", ".version 99.0\n", "unsupported_ptx_version", /^t\.ptx:1:\d+: /],
 ];
@@ -35,7 +35,7 @@ test("PTX is refused by file, line and column, and only where none of it is of u
   }
 });
 
-test("the kernel that cannot be run is refused when it is asked for, the other one compiles", () => {
+test("a kernel that cannot be run is refused when asked for, and the other one compiles", () => {
   const program = unwrap(ptxCompiler.load(HEADER + UNSUPPORTED + RIGHT, "t.ptx"));
   assert.deepEqual(program.kernelNames, ["textured", "right"]);
   const refused = program.compile("textured");
