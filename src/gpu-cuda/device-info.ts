@@ -61,6 +61,9 @@ function readInfo(libcuda: Libcuda, ordinal: number, device: number): DeviceInfo
 function readPciAddress(libcuda: Libcuda, device: number): string {
   const bytes = new Uint8Array(PCI_ADDRESS_BYTES);
   check("cuDeviceGetPCIBusId", libcuda.cuDeviceGetPCIBusId(bytes, PCI_ADDRESS_BYTES, device));
-  // The driver writes capital hexadecimal digits, sysfs small ones.
-  return textOf(bytes).toLowerCase();
+  // The driver writes capital hexadecimal digits, and at times a domain of eight; sysfs writes
+  // small ones, and four for every domain that fits.
+  return textOf(bytes)
+    .toLowerCase()
+    .replace(/^0000(?=[0-9a-f]{4}:)/, "");
 }

@@ -35,7 +35,9 @@ export const HEAP_START = GRANULES_ADDRESS + GRANULES_BYTES;
 
 export const HEAP_END = ADDRESS_SPACE_BYTES - PAGE_BYTES;
 
-/** Memory that a device has unless told otherwise: half of the address space, the rest is scratch. */
+/**
+ * Memory that a device has unless told otherwise: half of the address space, the rest is scratch.
+ */
 export const MEMORY_BYTES_DEFAULT = 2 * GIB;
 
 /** The most that a device can have: the heap, less room for the scratch areas of its workers. */

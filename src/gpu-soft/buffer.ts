@@ -34,7 +34,9 @@ export class SoftBuffer implements DeviceBuffer {
   }
 }
 
-/** Ordinary memory: the software GPU's copies are the processor's own, so nothing need be locked. */
+/**
+ * Ordinary memory: the software GPU's copies are the processor's own, so nothing need be locked.
+ */
 export class SoftHostBuffer implements HostBuffer {
   readonly bytes: Uint8Array;
   #isFreed = false;
@@ -48,10 +50,15 @@ export class SoftHostBuffer implements HostBuffer {
     invariant(!this.#isFreed, "a host buffer is freed once");
     this.#isFreed = true;
   };
+
+  get isFreed(): boolean {
+    return this.#isFreed;
+  }
 }
 
 /** A part of a host buffer, as a view of its bytes; a part that is not inside is a bug. */
 export function hostPart(host: HostBuffer, offset: number, bytes: number): Uint8Array {
+  invariant(host instanceof SoftHostBuffer && !host.isFreed, "use of a live host buffer");
   checkInside("host buffer", host.bytes.length, offset, bytes);
   return host.bytes.subarray(offset, offset + bytes);
 }

@@ -300,6 +300,36 @@ test(
   }),
 );
 
+test(
+  "what was let go of is used no more, nor let go of again",
+  withContext((context) => {
+    const buffer = unwrap(context.allocate(16));
+    const host = unwrap(context.allocateHost(16));
+    const [stream, closed] = [context.createStream(), context.createStream()];
+    const event = context.createEvent();
+    const range = { buffer, offset: 0, bytes: 16 };
+    stream.record(event);
+    closed.close();
+    event.close();
+    host.free();
+    const misuses: readonly (() => unknown)[] = [
+      closed.isIdle,
+      closed.close,
+      event.isReached,
+      event.close,
+      host.free,
+      (): unknown => stream.record(event),
+      (): unknown => stream.copyIn(range, host, 0),
+    ];
+    for (const misuse of misuses) assert.throws(misuse, /invariant violated/);
+    stream.fill(range, 1);
+    buffer.free();
+    assert.throws(() => {
+      stream.fill(range, 1);
+    }, /freed buffer/);
+  }),
+);
+
 test("opening and closing contexts uses the same memory again", async () => {
   const gpu = openGpu(1);
   const rssOf = async (rounds: number): Promise<number> => {

@@ -1,7 +1,7 @@
 /**
- * What a context's main thread and its workers say to each other without messages: 32-bit words in a
- * SharedArrayBuffer of their own, where no kernel can reach them. Words that are waited on or counted
- * by different threads lie in cache lines of their own.
+ * What a context's main thread and its workers say to each other without messages: 32-bit words in
+ * a SharedArrayBuffer of their own, where no kernel can reach them. Words that are waited on or
+ * counted by different threads lie in cache lines of their own.
  */
 
 /** The most workers a context may have. */
@@ -11,7 +11,9 @@ const LINE_WORDS = 16;
 
 /** Indices of words. */
 export const WORD = {
-  /** Rises when a launch ends, a worker fails or the last worker is up: the main thread waits on it. */
+  /**
+   * Rises when a launch ends, a worker fails or the last worker is up: the main thread waits on it.
+   */
   signal: 0,
   /** Workers that are up. */
   ready: 1 * LINE_WORDS,

@@ -1,8 +1,8 @@
 import { nowNs } from "./control-block.ts";
 
 /**
- * The clock that events are read from: nanoseconds since the context was made. It stands still while
- * the workers start, because a kernel's time is not the time that it takes to make threads.
+ * The clock that events are read from: nanoseconds since the context was made. It stands still
+ * while the workers start, because a kernel's time is not the time that it takes to make threads.
  */
 export class DeviceClock {
   readonly #epochNs = nowNs();

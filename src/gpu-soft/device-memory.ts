@@ -17,13 +17,13 @@ const GROWTH_BYTES = 16 * 1024 * 1024;
 export type Allocation = { readonly address: number; readonly bytes: number };
 
 /**
- * A context's memory: one shared WebAssembly.Memory, the heap in it, and the granule table that says
- * to compiled kernels which bytes are theirs.
+ * A context's memory: one shared WebAssembly.Memory, the heap in it, and the granule table that
+ * says to compiled kernels which bytes are theirs.
  *
  * An allocation is in the table to the byte, from the moment it is made until it is freed. What the
- * runtime reserves for itself (scratch areas) is never in the table, so a stray pointer cannot reach
- * it. Memory handed out is zero: CUDA promises no such thing, but so every run gives the same bytes,
- * and nobody reads what an earlier owner left.
+ * runtime reserves for itself (scratch areas) is never in the table, so a stray pointer cannot
+ * reach it. Memory handed out is zero: CUDA promises no such thing, but so every run gives the same
+ * bytes, and nobody reads what an earlier owner left.
  */
 export class DeviceMemory {
   readonly memory: WebAssembly.Memory;

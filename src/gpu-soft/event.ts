@@ -9,6 +9,7 @@ export class SoftEvent implements GpuEvent {
   #recorded = 0;
   #reached = 0;
   #timeNs = 0;
+  #isClosed = false;
 
   constructor(core: ContextCore) {
     this.#core = core;
@@ -16,29 +17,36 @@ export class SoftEvent implements GpuEvent {
 
   /** As with CUDA, an event that was never recorded counts as reached. */
   isReached = (): boolean => {
-    this.#core.check("cuEventQuery");
+    this.#check("cuEventQuery");
     return this.#reached === this.#recorded;
   };
 
   elapsedNs = (start: GpuEvent): number => {
-    this.#core.check("cuEventElapsedTime");
+    this.#check("cuEventElapsedTime");
     invariant(start instanceof SoftEvent && start.#core === this.#core, "event of another context");
     return this.#core.clock.elapsedNs(start.#time(), this.#time());
   };
 
   close = (): void => {
-    // An event holds nothing but itself.
+    invariant(!this.#isClosed, "an event is closed once");
+    this.#isClosed = true;
   };
 
   /** Notes a record that was queued; call what it returns when the stream comes to it. */
   static record(event: GpuEvent, core: ContextCore): (timeNs: number) => void {
     invariant(event instanceof SoftEvent && event.#core === core, "event of another context");
+    invariant(!event.#isClosed, "a closed event is recorded no more");
     event.#recorded += 1;
     const record = event.#recorded;
     return (timeNs) => {
       event.#reached = record;
       event.#timeNs = timeNs;
     };
+  }
+
+  #check(call: string): void {
+    invariant(!this.#isClosed, `${call} on a closed event`);
+    this.#core.check(call);
   }
 
   #time(): number {

@@ -1,6 +1,7 @@
 /**
- * For tests of the runtime: kernels of a few bytes, written by hand in WebAssembly, that keep to the
- * contract with compiled ones (ptx/abi.ts). With them the runtime is tested without the compiler.
+ * For tests of the runtime: kernels of a few bytes, written by hand in WebAssembly, that keep to
+ * the contract with compiled ones (ptx/abi.ts). With them the runtime is tested without the
+ * compiler.
  */
 import { err, ok } from "../base/mod.ts";
 import { FAULT, FAULT_CODE, LAUNCH, type CompiledKernel } from "../ptx/mod.ts";
@@ -135,7 +136,9 @@ const BODIES: Readonly<Record<string, Code>> = {
 /** Bytes of the parameter block of each: (u64, u32). */
 export const HAND_MADE_PARAMETER_BYTES = 12;
 
-/** What the module's data segment holds; its second word is relocated to the first one's address. */
+/**
+ * What the module's data segment holds; its second word is relocated to the first one's address.
+ */
 const DATA_BYTES = Uint8Array.from([0x78, 0x56, 0x34, 0x12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 
 /** Takes any text but `refused`, and offers the kernels above. */

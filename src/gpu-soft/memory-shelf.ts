@@ -5,7 +5,8 @@ const SHELF_MAX = 4;
 
 /**
  * Keeps the memories of closed contexts for the next ones. To the garbage collector a memory of
- * gigabytes is one small object, so a process that opens and closes contexts would grow without end.
+ * gigabytes is one small object, so a process that opens and closes contexts would grow without
+ * end.
  */
 export class MemoryShelf {
   readonly #idle: DeviceMemory[] = [];

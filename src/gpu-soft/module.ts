@@ -52,7 +52,7 @@ export class SoftModule implements GpuModule {
     if (bytes.length === 0) return ok(new SoftModule(core, name, { program, data: null }));
     const data = core.allocate(bytes.length);
     if (data === null) {
-      const message = `no room for the ${bytes.length} bytes of ${name}'s variables; free some memory`;
+      const message = `no room for ${name}'s ${bytes.length} bytes of variables; free some memory`;
       return refuse("out_of_memory", "cuModuleLoadDataEx", message);
     }
     core.memory.bytes.set(relocateData(program.data, BigInt(data.address)), data.address);

@@ -69,6 +69,7 @@ export class SoftStream implements Stream {
   };
 
   close = (): void => {
+    invariant(!this.#queue.isClosed, "a stream is closed once");
     this.#core.scheduler.closeStream(this.#queue);
   };
 
@@ -81,7 +82,9 @@ export class SoftStream implements Stream {
     this.#core.scheduler.enqueue(this.#queue, work);
   }
 
-  /** Queues work that main thread does by `move(start, end)`, for one slice of the bytes at a time. */
+  /**
+   * Queues work that main thread does by `move(start, end)`, for one slice of the bytes at a time.
+   */
   #enqueueSlices(bytes: number, move: (start: number, end: number) => void): void {
     let start = 0;
     const step = (): boolean => {
@@ -94,7 +97,9 @@ export class SoftStream implements Stream {
   }
 }
 
-/** Checks a launch and copies all that it needs, so that the caller may change its own afterwards. */
+/**
+ * Checks a launch and copies all that it needs, so that the caller may change its own afterwards.
+ */
 function acceptLaunch(core: ContextCore, launch: Launch): Result<AcceptedLaunch, GpuRefusal> {
   const { kernel } = launch;
   invariant(kernel instanceof SoftKernel && kernel.module.core === core, "kernel of this context");
@@ -109,9 +114,9 @@ function acceptLaunch(core: ContextCore, launch: Launch): Result<AcceptedLaunch,
     return refuse(
       "out_of_memory",
       "cuLaunchKernel",
-      `kernel ${kernel.name} needs ${layout.bytes} bytes for each worker (local memory of a block's ` +
-        `threads, for the most part), and the address space has no room left for that; use smaller ` +
-        `blocks, fewer workers, or free memory`,
+      `kernel ${kernel.name} needs ${layout.bytes} bytes for each worker (the local memory of a ` +
+        `block's threads, for the most part), and there is no address space left for that; use ` +
+        `smaller blocks, fewer workers, or free memory`,
     );
   }
   return ok({

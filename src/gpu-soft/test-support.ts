@@ -1,4 +1,6 @@
-/** For tests of the runtime: a software GPU with hand-made kernels, and what each test needs of it. */
+/**
+ * For tests of the runtime: a software GPU with hand-made kernels, and what each test needs of it.
+ */
 import type { Result } from "../base/mod.ts";
 import {
   waitUntilIdle,

@@ -5,7 +5,9 @@
  * answer.
  *
  * Two failures, never mixed: a *refused* request comes back as a Result and harms nothing; a *lost*
- * context throws GpuError, from whichever call notices first.
+ * context throws GpuError, from whichever call notices first. Letting something go (`free`,
+ * `close`, `unload`) is no such call: on a lost or closed context it does nothing. Doing it twice
+ * is a bug, except that a context may be closed again.
  *
  * One thread drives one Gpu. Sizes and offsets are bytes, as numbers below 2^53.
  */
@@ -103,6 +105,7 @@ export type Launch = {
   readonly block: Dim3;
   /** Dynamic shared memory, on top of what the kernel declares. */
   readonly sharedBytes: number;
+  /** Exactly the kernel's `parameterBytes`; `launch` copies them before it returns. */
   readonly parameters: Uint8Array;
 };
 

@@ -92,6 +92,6 @@ EXPORT int cuEventElapsedTime(float *milliseconds, struct object *start, struct 
     NEED(end, EVENT);
     if (start->time_ns == 0 || end->time_ns == 0)
         return CUDA_ERROR_INVALID_HANDLE;
-    *milliseconds = (float)((double)(end->time_ns - start->time_ns) / 1e6);
+    *milliseconds = (float)((double)(int64_t)(end->time_ns - start->time_ns) / 1e6);
     return busy_left == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }

@@ -254,6 +254,7 @@ export const BROKEN_PTX = {
   ret;
 }
 `,
-  withNul: SAMPLE_PTX.replace("ret;", "ret;\0"),
+  /** Sound up to the NUL, where a driver that trusts C strings stops reading. */
+  withNul: `${SAMPLE_PTX}\0 and this`,
   tooNew: SAMPLE_PTX.replace(".version 4.2", ".version 99.9"),
 } as const;

@@ -92,6 +92,6 @@ function writeFunctions(module: ModuleBuilder, analysis: Analysis, context: Kern
     module.define(schedule, scheduleFunction(dispatch, analysis.context.stateOffset));
   }
   const run = module.reserve(RUN_TYPE);
-  module.define(run, runFunction({ dispatch, schedule }));
+  module.define(run, runFunction({ localBytes: kernel.localBytes, dispatch, schedule }));
   return run;
 }

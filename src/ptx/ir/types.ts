@@ -186,12 +186,17 @@ export type Comparison =
 export type AtomicFunction =
   "add" | "min" | "max" | "and" | "or" | "xor" | "exch" | "cas" | "inc" | "dec";
 
-/** Floating-point modifiers: `.ftz` and `.sat` (to [0, 1]; a NaN becomes +0). */
+/**
+ * Floating-point modifiers: `.ftz` and `.sat` (to [0, 1]; a NaN becomes +0). `.ftz` looks at the
+ * result rounded as if exponents had no end, so what only as a subnormal would round up to the
+ * smallest normal number becomes zero.
+ */
 type FloatModifiers = { readonly flushSubnormals: boolean; readonly saturate: boolean };
 
 /**
  * What an instruction does. `type` is the type its operands are read as, and its result has that
- * type too, except: mulWide and madWide (twice as wide, and so is madWide's `c`), popc and clz (u32).
+ * type too, except for mulWide and madWide (twice as wide, and so is madWide's `c`), and popc and
+ * clz (u32).
  */
 export type Operation =
   | {
@@ -302,7 +307,10 @@ export type Operation =
       readonly address: Address;
       readonly isVolatile: boolean;
     }
-  /** atom (destination: the old value) and red (destination null). `comparand` is for cas only. */
+  /**
+   * atom (destination: the old value) and red (destination null). `comparand` is for cas only. An
+   * f32 add flushes subnormals in global memory and does not in shared memory.
+   */
   | {
       readonly op: "atomic";
       readonly space: "global" | "shared" | "generic";

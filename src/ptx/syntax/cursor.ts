@@ -2,7 +2,7 @@ import { Refusal, type DiagnosticCode } from "./diagnostic.ts";
 import { Lexer } from "./lexer.ts";
 import { describeToken, type Token, type TokenKind } from "./token.ts";
 
-/** Walks the tokens of one text with one token of foresight. Every refusal of the parser ends here. */
+/** Walks the tokens of one text, with one token of foresight. */
 export class Cursor {
   readonly text: string;
   readonly #lexer: Lexer;

@@ -9,7 +9,7 @@ const OPCODE = {
   ...{ br: 0x0c, brIf: 0x0d, brTable: 0x0e, call: 0x10 },
   ...{ localGet: 0x20, localSet: 0x21, localTee: 0x22, globalGet: 0x23, globalSet: 0x24 },
   ...{ memorySize: 0x3f, i32Const: 0x41, i64Const: 0x42, f32Const: 0x43, f64Const: 0x44 },
-  ...{ atomicPrefix: 0xfe, fence: 0x03 },
+  ...{ atomicPrefix: 0xfe, fence: 0x03, bulkPrefix: 0xfc, memoryFill: 0x0b },
 } as const;
 
 /** The block type of a block without a result. */
@@ -46,7 +46,10 @@ export class Code {
 
   /** Appends a fragment of this body, all of whose blocks are closed. */
   append(fragment: Code): this {
-    invariant(fragment.#depth === this.#depth, "a fragment is appended at the depth it is made for");
+    invariant(
+      fragment.#depth === this.#depth,
+      "a fragment is appended at the depth it is made for",
+    );
     this.#bytes.appendBuffer(fragment.#bytes);
     return this;
   }
@@ -92,6 +95,12 @@ export class Code {
   /** The memory's size in pages of 64 KiB. */
   memorySize(): this {
     this.#bytes.byte(OPCODE.memorySize).byte(0);
+    return this;
+  }
+
+  /** Takes an address, a byte and a count, and fills memory with that byte. */
+  memoryFill(): this {
+    this.#bytes.byte(OPCODE.bulkPrefix).byte(OPCODE.memoryFill).byte(0);
     return this;
   }
 

@@ -84,17 +84,11 @@ export function isCopy(operation: Extract<Operation, { op: "convert" }>): boolea
 }
 
 function isArithmetic(instruction: Instruction): boolean {
-  switch (instruction.op) {
-    case "unary":
-    case "binary":
-    case "ternary":
-      return instruction.type === "f32";
-    case "convert":
-      // From f64 a NaN keeps its payload, and in a plain copy all of its bits.
-      return instruction.to === "f32" && instruction.from !== "f64" && !isCopy(instruction);
-    default:
-      return false;
-  }
+  const { op } = instruction;
+  if (op === "unary" || op === "binary" || op === "ternary") return instruction.type === "f32";
+  // From f64 a NaN keeps its payload, and in a plain copy all of its bits.
+  if (op !== "convert" || instruction.to !== "f32") return false;
+  return instruction.from !== "f64" && !isCopy(instruction);
 }
 
 /** The registers held as f32 that nothing but f32 arithmetic defines, directly or by moves. */

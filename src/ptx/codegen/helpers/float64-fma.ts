@@ -172,8 +172,11 @@ function normalise(code: Code, sum: Wide): void {
   code.set(sum.high);
 }
 
-/** Pushes 1 where a magnitude with rest `rest` (of 11 bits) is rounded up. */
-function roundsUp(code: Code, mode: number, rest: number, kept: number, sign: number): void {
+/** Locals of a magnitude being rounded: 53 bits that are kept, and the 11 bits below. */
+type Rounded = { readonly rest: number; readonly kept: number; readonly sign: number };
+
+/** Pushes 1 where the kept bits are to be rounded up. */
+function roundsUp(code: Code, mode: number, { rest, kept, sign }: Rounded): void {
   code.get(rest).i64(0x3ff).get(kept).i64(1).ops("i64.and", "i64.add", "i64.gt_u");
   code.get(mode).ops("i32.eqz", "i32.and");
   code.get(rest).i64(0).op("i64.ne");
@@ -205,7 +208,7 @@ function round(code: Code, indexOf: (name: string) => number, sum: Wide, mode: n
   code.i64(1).set(exponent).end();
   code.get(sum.high).i64(11).op("i64.shr_u").set(kept);
   code.get(sum.high).i64(0x7ff).op("i64.and").set(rest);
-  roundsUp(code, mode, rest, kept, sum.sign);
+  roundsUp(code, mode, { rest, kept, sign: sum.sign });
   code.op("i64.extend_i32_u").get(kept).op("i64.add");
   code.get(mode).i32(ROUNDING_MODE.odd).op("i32.eq").get(rest).i64(0).ops("i64.ne", "i32.and");
   code.ops("i64.extend_i32_u", "i64.or").set(kept);

@@ -166,19 +166,13 @@ export class Emitter {
 
   #constant(bits: bigint, type: DataType): Code {
     const width = widthOf(type);
-    switch (valueTypeOf(type)) {
-      case "f32":
-        return this.code.f32(Number(bits));
-      case "f64":
-        return this.code.f64(bits);
-      case "i64":
-        return this.code.i64(BigInt.asIntN(64, bits));
-      default:
-        if (type === "pred") return this.code.i32(Number(bits & 1n));
-        return this.code.i32(
-          Number(isSigned(type) ? BigInt.asIntN(width, bits) : BigInt.asUintN(width, bits)),
-        );
-    }
+    const held = valueTypeOf(type);
+    if (held === "f32") return this.code.f32(Number(bits));
+    if (held === "f64") return this.code.f64(bits);
+    if (held === "i64") return this.code.i64(BigInt.asIntN(64, bits));
+    if (type === "pred") return this.code.i32(Number(bits & 1n));
+    const value = isSigned(type) ? BigInt.asIntN(width, bits) : BigInt.asUintN(width, bits);
+    return this.code.i32(Number(value));
   }
 
   #readRegister(id: RegisterId, type: DataType, use: "bits" | "value"): Code {

@@ -88,19 +88,11 @@ function enterThread(
 
 function zeroRegister(emitter: Emitter, id: RegisterId): void {
   const { code } = emitter;
-  switch (emitter.storageOf(id).local) {
-    case "f32":
-      code.f32(0);
-      break;
-    case "f64":
-      code.f64(0);
-      break;
-    case "i64":
-      code.i64(0);
-      break;
-    default:
-      code.i32(0);
-  }
+  const { local } = emitter.storageOf(id);
+  if (local === "f32") code.f32(0);
+  else if (local === "f64") code.f64(0);
+  else if (local === "i64") code.i64(0);
+  else code.i32(0);
   code.set(emitter.register(id));
 }
 

@@ -90,15 +90,32 @@ function storeStates(code: Code, { thread, end, next, stateOffset }: Stretch): v
   code.get(thread).i32(1).op("i32.add").tee(thread).get(end).op("i32.lt_u").branchIf(fill).end();
 }
 
-/** The functions that `run` calls. */
-export type RunCallees = {
+/**
+ * Zeroes the block's shared and local memory. CUDA leaves them undefined; here what a block finds
+ * must not depend on which blocks its worker ran before.
+ */
+function clearMemory(code: Code, launch: number, scratch: number, localBytes: number): void {
+  const push = (offset: number): Code => code.get(launch).memory("i32.load", offset);
+  code.get(scratch);
+  push(LAUNCH.sharedOffset).op("i32.add").i32(0);
+  push(LAUNCH.sharedBytes).memoryFill();
+  if (localBytes === 0) return;
+  code.get(scratch);
+  push(LAUNCH.localOffset).op("i32.add").i32(0);
+  push(LAUNCH.threads).i32(localBytes).op("i32.mul").memoryFill();
+}
+
+/** What `run` is made for. */
+export type RunParts = {
+  /** Of one thread. */
+  readonly localBytes: number;
   /** Of type `DISPATCH_TYPE`. */
   readonly dispatch: number;
   /** Of type `SCHEDULE_TYPE`; null where threads of a block never disagree. */
   readonly schedule: number | null;
 };
 
-export function runFunction({ dispatch, schedule }: RunCallees): Code {
+export function runFunction({ localBytes, dispatch, schedule }: RunParts): Code {
   const code = new Code(RUN_TYPE.parameters);
   const [launch, scratch, block, end] = [0, 1, 2, 3];
   const [state, threads, row] = [code.local("i32"), code.local("i32"), code.local("i32")];
@@ -114,6 +131,7 @@ export function runFunction({ dispatch, schedule }: RunCallees): Code {
   extent(LAUNCH.gridX).op("i32.div_u").tee(row);
   extent(LAUNCH.gridY).op("i32.rem_u").setGlobal(GLOBAL.blockY).get(row);
   extent(LAUNCH.gridY).op("i32.div_u").setGlobal(GLOBAL.blockZ);
+  clearMemory(code, launch, scratch, localBytes);
   code.i32(STATE_ENTRY).set(state);
   const nextRegion = code.loop();
   code.get(state).i32(0).get(threads).call(dispatch).tee(state);
