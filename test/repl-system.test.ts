@@ -228,12 +228,13 @@ suite(
   { skip: hasScript ? false : "util-linux's script is not here" },
   () => {
     /** Types into a pseudo-terminal and returns what it showed. */
-    function type(keys: readonly string[]): string {
+    function type(keys: readonly string[], options: object = {}): string {
       const typing = keys.map((key) => `printf '${key}'; sleep 0.4;`).join(" ");
       const command = `"$NODE" "$MAIN" owner`;
       const script = `{ sleep 1.5; ${typing} } | script -qec '${command}' /dev/null`;
       const env = {
         ...{ ...process.env, NODE: process.execPath, MAIN: FAKE_MAIN, TERM: "xterm" },
+        FAKE_OWNER: JSON.stringify(options),
         XDG_STATE_HOME: join(folder, "terminal-state"),
       };
       return spawnSync("bash", ["-c", script], { encoding: "utf8", env, timeout: 30_000 }).stdout;
@@ -257,6 +258,11 @@ suite(
         type(["\\004"]),
         /end of input: leaving REPL — no teardown[^]*owner REPL exiting/,
       );
+    });
+
+    test("Ctrl-C within a command leaves at once", () => {
+      const shown = type(["count\\r", "\\003"], { delayMs: 20_000 });
+      assert.match(shown, /SIGINT: leaving REPL — no teardown[^]*owner REPL exiting/);
     });
 
     test("Ctrl-C clears what is typed; on an empty line it leaves", () => {

@@ -98,7 +98,7 @@ function targetPath(
 
 function writablePath(path: string): Result<string, string> {
   try {
-    // Node 20 and 24 differ in what they make of a path under a file, so the folder is asked itself.
+    // Node 20 and 24 differ over a path under a file, so the folder is asked itself.
     const folder = dirname(path);
     if (!statSync(folder).isDirectory()) return err(`cannot write ${path}: ${REASONS.ENOTDIR}`);
     const status = statSync(path, { throwIfNoEntry: false });

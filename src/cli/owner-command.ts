@@ -12,12 +12,13 @@ import {
   openTerminal,
   runRepl,
   type InputLine,
+  type TerminalOptions,
 } from "../repl/mod.ts";
 import type { CommandFunction } from "./context.ts";
-import { EXIT, type ExitCode } from "./exit-code.ts";
+import { EXIT } from "./exit-code.ts";
 import type { OwnerFlags } from "./flags.ts";
 import { complain, exitOfRefusedOwner, stateDirectoryFor } from "./owner-session.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { LeaveSignal, Surroundings } from "./surroundings.ts";
 
 export type OwnerCommandFlags = OwnerFlags & {
   readonly fifo: string | undefined;
@@ -39,9 +40,13 @@ type Target = { readonly write: (line: string) => void; readonly name: string };
 export const ownerCommand: CommandFunction<OwnerCommandFlags> = async (surroundings, flags) => {
   // A terminal's Tab asks the owner, which is opened after the log, which writes to the terminal.
   let owner: Owner | null = null;
-  const dies = async (): Promise<readonly number[]> =>
-    owner === null ? [] : (await owner.status()).dies.map((die) => die.die);
-  const source = openSource(surroundings, flags, dies);
+  let leave: (signal: LeaveSignal) => void = () => undefined;
+  const source = openSource(surroundings, flags, {
+    dies: async () => (owner === null ? [] : (await owner.status()).dies.map(({ die }) => die)),
+    interrupt: () => {
+      leave("SIGINT");
+    },
+  });
   if (source === null) return EXIT.badUsage;
   const target = openTarget(surroundings, flags, source);
   const log = stampedLog(target.write, surroundings.now);
@@ -56,7 +61,8 @@ export const ownerCommand: CommandFunction<OwnerCommandFlags> = async (surroundi
   }
   owner = opened.value.owner;
   const names = { sourceName: source.name, logName: target.name };
-  const forget = leaveOnSignal({ surroundings, owner, log, close: source.close });
+  leave = leaver({ surroundings, owner, log, close: source.close });
+  const forget = surroundings.onSignal(leave);
   try {
     await runRepl({ owner, log, lines: source.lines, ...names });
   } finally {
@@ -71,7 +77,7 @@ export const ownerCommand: CommandFunction<OwnerCommandFlags> = async (surroundi
 function openSource(
   surroundings: Surroundings,
   flags: OwnerCommandFlags,
-  dies: () => Promise<readonly number[]>,
+  terminalOptions: Pick<TerminalOptions, "dies" | "interrupt">,
 ): Source | null {
   const { stdin, stdout } = surroundings;
   const close = (): void => undefined;
@@ -89,7 +95,7 @@ function openSource(
   const historyPath = join(stateDirectoryFor(surroundings, flags), "repl-history");
   const history = openHistory(historyPath, HISTORY_LINES_MAX);
   const terminal = openTerminal({
-    ...{ input: stdin, output: stdout, dies },
+    ...{ ...terminalOptions, input: stdin, output: stdout },
     ...{ history: history.lines, remember: history.remember },
   });
   return { lines: terminal.lines, name: "stdin", show: terminal.write, close: terminal.close };
@@ -125,18 +131,18 @@ function openTarget(surroundings: Surroundings, flags: OwnerCommandFlags, source
 }
 
 /** SIGTERM and its like leave at once, with a kernel under way too: dies stay as they are. */
-function leaveOnSignal(session: {
+function leaver(session: {
   readonly surroundings: Surroundings;
   readonly owner: Owner;
   readonly log: Log;
   readonly close: () => void;
-}): () => void {
+}): (signal: LeaveSignal) => void {
   const { surroundings, owner, log, close } = session;
-  return surroundings.onSignal((signal) => {
+  return (signal) => {
     log(leavingLine(signal));
     log("owner REPL exiting");
     close();
     owner.leave();
-    surroundings.exit(EXIT.ok satisfies ExitCode);
-  });
+    surroundings.exit(EXIT.ok);
+  };
 }

@@ -5,4 +5,9 @@ export { createLineReader, LINE_BYTES_MAX, linesOf, type InputLine } from "./lin
 export { openLogFile } from "./log-file.ts";
 export { printable } from "./printable.ts";
 export { executeLine, runRepl, type ReplOptions } from "./repl.ts";
-export { HISTORY_LINES_MAX, openTerminal, type Terminal } from "./terminal.ts";
+export {
+  HISTORY_LINES_MAX,
+  openTerminal,
+  type Terminal,
+  type TerminalOptions,
+} from "./terminal.ts";

@@ -24,6 +24,8 @@ export type TerminalOptions = {
   readonly remember: (line: string) => void;
   /** The dies that Tab offers. */
   readonly dies: () => Promise<readonly number[]>;
+  /** Ctrl-C while a command is under way, which at a prompt only clears the line or leaves. */
+  readonly interrupt: () => void;
 };
 
 export type Terminal = {
@@ -42,6 +44,12 @@ export function openTerminal(options: TerminalOptions): Terminal {
   let isClosed = false;
   readline.on("close", () => {
     isClosed = true;
+  });
+  // A terminal that is gone takes no more lines; the owner stays, until SIGHUP says otherwise.
+  output.on("error", () => undefined);
+  readline.on("SIGINT", () => {
+    if (isPrompting) clearOrClose(readline);
+    else options.interrupt();
   });
 
   const write = (line: string): void => {
@@ -96,14 +104,16 @@ function createEditor(options: TerminalOptions): Interface {
   editor.on("line", (line) => {
     if (line.trim() !== "") remember(line);
   });
-  editor.on("SIGINT", () => {
-    if (editor.line === "") {
-      editor.close();
-      return;
-    }
-    // To the end of the line, then erased back to its start.
-    editor.write(null, { ctrl: true, name: "e" });
-    editor.write(null, { ctrl: true, name: "u" });
-  });
   return editor;
+}
+
+/** Ctrl-C at a prompt: forgets what is typed, or closes where nothing is. */
+function clearOrClose(editor: Interface): void {
+  if (editor.line === "") {
+    editor.close();
+    return;
+  }
+  // To the end of the line, then erased back to its start.
+  editor.write(null, { ctrl: true, name: "e" });
+  editor.write(null, { ctrl: true, name: "u" });
 }
