@@ -158,6 +158,22 @@ suite("module errors", () => {
   });
 });
 
+test("shared and local memory have the device's own limits", () => {
+  const cases = [
+    [".shared .b8 x[232449]; st.shared.u32 [x], 0;", /shared memory has 232464 bytes/],
+    [".local .b8 x[524289]; st.local.u32 [x], 0;", /local memory has 524304 bytes/],
+  ] as const;
+  for (const [body, message] of cases) {
+    const kernel = moduleOf(`.entry k() { ${body} }`).entries[0]?.lower();
+    assert.ok(kernel?.ok === false);
+    assert.equal(kernel.error.code, "limit_exceeded");
+    assert.match(kernel.error.message, message);
+  }
+  // Control: at the limits.
+  kernelOf(".entry k() { .shared .b8 x[232448]; st.shared.u32 [x], 0; }");
+  kernelOf(".entry k() { .local .b8 x[524288]; st.local.u32 [x], 0; }");
+});
+
 test("a kernel's block limit comes from .maxntid and .reqntid", () => {
   const limits = [
     [".entry k() { ret; }", null],

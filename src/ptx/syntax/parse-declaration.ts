@@ -18,7 +18,7 @@ export function startsVariable(cursor: Cursor): boolean {
 }
 
 function parseAddressInitialiser(cursor: Cursor): InitialiserNode {
-  const position = cursor.current;
+  const { position } = cursor;
   const isGeneric = cursor.is("generic") && cursor.following.text === "(";
   if (isGeneric) {
     cursor.take();
@@ -33,7 +33,7 @@ function parseAddressInitialiser(cursor: Cursor): InitialiserNode {
 }
 
 function parseInitialiser(cursor: Cursor, depth: number): InitialiserNode {
-  const position = cursor.current;
+  const { position } = cursor;
   if (depth > NESTING_DEPTH_MAX) {
     throw cursor.refuse("limit_exceeded", `an initialiser nests deeper than ${NESTING_DEPTH_MAX}`);
   }
