@@ -1,6 +1,6 @@
 /**
- * Memory is given back: thousands of `work`/`read` cycles through a real owner leave the memory of the
- * owner, of its die hosts and of the device flat, and every read says PASS.
+ * Memory is given back: thousands of `work`/`read` cycles through a real owner leave the memory of
+ * the owner, of its die hosts and of the device flat, and every read says PASS.
  *
  *   node dist/bench/soak.js [--cycles 10000] [--backend soft] [--slot direct] [--dies 2] [--json]
  *

@@ -5,11 +5,12 @@
  *   // run: kernel=wild block=1 out=u32:0 fault=700 line=12
  *   add.u8 %r1, %r2, %r3;  // error: PTX has no form
  *
- * Arguments stand in the order of the kernel's parameters. `in` is a pointer to these values, `out` a
- * pointer to zeros that must become these values, `inout` both (`inout=u32:1,2>3,4`); a type alone
- * (`u32=5`) is a scalar, and `bytes=0x0102…` a structure. `7*64` is a value 64 times; floats are decimal, `nan`, `inf`, `-inf` or bits
- * (`0x7f800000`). `out=f32~2:` allows an error of 2 units in the last place. `grid`, `block` are
- * `x`, `x,y` or `x,y,z`, 1 where missing; `shared` is dynamic shared memory in bytes.
+ * Arguments stand in the order of the kernel's parameters. `in` is a pointer to these values, `out`
+ * a pointer to zeros that must become these values, `inout` both (`inout=u32:1,2>3,4`); a type
+ * alone (`u32=5`) is a scalar, and `bytes=0x0102…` a structure. `7*64` is a value 64 times; floats
+ * are decimal, `nan`, `inf`, `-inf` or bits (`0x7f800000`). `out=f32~2:` allows an error of 2 units
+ * in the last place. `grid`, `block` are `x`, `x,y` or `x,y,z`, 1 where missing; `shared` is
+ * dynamic shared memory in bytes.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";

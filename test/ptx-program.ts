@@ -1,8 +1,8 @@
 /**
  * Random PTX programs for differential tests. A program is made from one number and always ends:
- * loops count down. It uses nested and divergent control flow, early exits, barriers anywhere, jumps
- * into loops, guarded instructions, shared, local and global memory, and atomics. Both engines run
- * the threads between two barriers in order, so that even races come out the same.
+ * loops count down. It uses nested and divergent control flow, early exits, barriers anywhere,
+ * jumps into loops, guarded instructions, shared, local and global memory, and atomics. Both
+ * engines run the threads between two barriers in order, so that even races come out the same.
  */
 
 /** Threads of a block and blocks of the grid that programs are made for. */

@@ -30,8 +30,8 @@ const OPCODES = new Set(
 const MODIFIERS_TOO_NEW = new Set(["nc", "relaxed", "acquire", "release", "sys", "f16", "bf16"]);
 
 const HEADER = `//
-// Made from base.cu by tools/make-kernels.ts; do not edit.
-// PTX ISA 4.2 and sm_30 are on purpose: one payload for a GK210 under driver R470 and for all since.
+// Made from base.cu by tools/make-kernels.ts; do not edit. PTX ISA 4.2 and sm_30 are on purpose:
+// one payload for a GK210 under driver R470 and for all since.
 //
 
 .version 4.2

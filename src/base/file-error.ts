@@ -1,4 +1,6 @@
-/** A file that could not be opened, read or written: which call, which file, and the system's code. */
+/**
+ * A file that could not be opened, read or written: which call, which file, and the system's code.
+ */
 export class FileError extends Error {
   override readonly name = "FileError";
   /** errno's name, e.g. `ENOENT`; `SHORT` where the file held fewer bytes than asked for. */

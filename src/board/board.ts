@@ -1,7 +1,7 @@
 /**
- * The board: dies as PCI functions, the driver bound to them, and the slot, the one MMIO window that
- * shows a die to the machine. `direct` boards map every die at all times; behind a window at most one
- * die is mapped, and moving the window destroys nothing on the die that it leaves.
+ * The board: dies as PCI functions, the driver bound to them, and the slot, the one MMIO window
+ * that shows a die to the machine. `direct` boards map every die at all times; behind a window at
+ * most one die is mapped, and moving the window destroys nothing on the die that it leaves.
  */
 import type { Result } from "../base/mod.ts";
 
@@ -25,7 +25,9 @@ export type BoardDie = {
 /** The die in the window, and where its BAR1 is mapped. */
 export type SlotView = { readonly die: number; readonly bar1Address: bigint };
 
-/** A step of the board that failed. `call` is the step, e.g. `acquire`, `modprobe nvidia`, `bind`. */
+/**
+ * A step of the board that failed. `call` is the step, e.g. `acquire`, `modprobe nvidia`, `bind`.
+ */
 export type BoardFailure = { readonly call: string; readonly message: string };
 
 /** Which driver has which die. Steps that can hang or crash the host; the owner journals each. */
@@ -57,8 +59,8 @@ export type Board = {
   /** The driver's ordinal of the die, found by its address; null where the driver has it not. */
   readonly ordinalOf: (die: BoardDie, devices: readonly CountedDevice[]) => number | null;
   /**
-   * Dies that share one die host. Behind a window all dies of the board do, because the process that
-   * leaves takes the window with it.
+   * Dies that share one die host. Behind a window all dies of the board do, because the process
+   * that leaves takes the window with it.
    */
   readonly hostGroupOf: (die: number) => number;
 };

@@ -1,6 +1,6 @@
 /**
- * A die host's process: all native code and all devices live in here. It is started by the owner with
- * one socket, and ends when that closes, however the owner went.
+ * A die host's process: all native code and all devices live in here. It is started by the owner
+ * with one socket, and ends when that closes, however the owner went.
  *
  *   node die-host-main.js --backend auto|cuda|soft --dies N
  */
@@ -46,11 +46,15 @@ async function openerOf(backend: string, dies: number): Promise<OpenGpu> {
     const gpu = openCuda();
     if (gpu.ok) return ok({ gpu: gpu.value, note: null });
     if (openSoft === null) return gpu;
-    return ok({ gpu: openSoft(), note: `backend soft, since ${gpu.error.message}` });
+    // What is wrong, without the mend: the software GPU is the mend.
+    const [reason = ""] = gpu.error.message.split(";");
+    return ok({ gpu: openSoft(), note: `backend soft, since ${reason}` });
   };
 }
 
-/** Ends this process without running any handler: nothing that is mapped or resident is released. */
+/**
+ * Ends this process without running any handler: nothing that is mapped or resident is released.
+ */
 function endNow(): void {
   process.kill(process.pid, "SIGKILL");
 }

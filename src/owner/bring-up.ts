@@ -1,6 +1,6 @@
 /**
- * The bring-up ladder: from a die in the slot to a context that answers. Each rung is journalled and
- * logged before it runs; a rung that fails puts back what was written to the board.
+ * The bring-up ladder: from a die in the slot to a context that answers. Each rung is journalled
+ * and logged before it runs; a rung that fails puts back what was written to the board.
  */
 import { err, ok, type Log, type Result } from "../base/mod.ts";
 import type { Board, BoardFailure } from "../board/mod.ts";
@@ -59,7 +59,10 @@ export async function rung<T>(
   return err({ step, ...failure });
 }
 
-/** Binds the driver: loads it, the first time, with all other dies blocked; later unblocks and binds. */
+/**
+ * Binds the driver: loads it, the first time, with all other dies blocked; later unblocks and
+ * binds.
+ */
 export async function bindDie(
   tools: BringUpTools,
   die: number,

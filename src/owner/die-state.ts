@@ -2,8 +2,9 @@ import { invariant } from "../base/mod.ts";
 import type { DieState } from "./reports.ts";
 
 /**
- * Which state may follow which (DESIGN section 4). `lost` is a die whose host died under it, `faulted`
- * one whose own context failed; both begin again from the slot, since binding survives a process.
+ * Which state may follow which (DESIGN section 4). `lost` is a die whose host died under it,
+ * `faulted` one whose own context failed; both begin again from the slot, since binding survives a
+ * process.
  */
 const NEXT: Readonly<Record<DieState, readonly DieState[]>> = {
   absent: ["discovered"],

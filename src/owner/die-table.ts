@@ -260,5 +260,9 @@ export class DieTable {
 export const describeCause = (cause: JobCause): string =>
   cause.message.includes(cause.name) ? cause.message : `${cause.name}: ${cause.message}`;
 
+/** A backend that does not open is a machine without a device, and no fault of the die. */
 const bringUpRefusal = (failure: BringUpFailure): Result<never, OwnerRefusal> =>
-  refuse("bring_up_failed", `${failure.step}: ${describeCause(failure.cause)}`);
+  refuse(
+    failure.step === "initialise" ? "no_device" : "bring_up_failed",
+    `${failure.step}: ${describeCause(failure.cause)}`,
+  );

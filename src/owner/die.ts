@@ -66,7 +66,9 @@ export class Die {
     return this.#state === "online";
   }
 
-  /** Its context is gone, with all that was in it. `how` is faulted for the die that failed itself. */
+  /**
+   * Its context is gone, with all that was in it. `how` is faulted for the die that failed itself.
+   */
   lose(how: "faulted" | "lost", cause: JobCause): void {
     this.wasServing = this.isOnline;
     if (how !== this.#state) this.state = how;

@@ -1,13 +1,16 @@
 /**
- * The protocol between the owner process and a die host: what can be asked and what comes back, then
- * the codec. A frame is a u32 length, little-endian, and that many bytes of JSON; numbers wider than
- * 53 bits are decimal text. Both ends are always of one build, so there is no version in it.
+ * The protocol between the owner process and a die host: what can be asked and what comes back,
+ * then the codec. A frame is a u32 length, little-endian, and that many bytes of JSON; numbers
+ * wider than 53 bits are decimal text. Both ends are always of one build, so there is no version in
+ * it.
  */
 import { invariant } from "../base/mod.ts";
 import type { DeviceInfo } from "../gpu/mod.ts";
 import type { Job, JobCause, JobResult, ModuleReference } from "./job.ts";
 
-/** Longest frame. The longest real one is a job of many arguments with long paths, below 256 KiB. */
+/**
+ * Longest frame. The longest real one is a job of many arguments with long paths, below 256 KiB.
+ */
 export const FRAME_BYTES_MAX = 1024 * 1024;
 
 const HEADER_BYTES = 4;

@@ -1,6 +1,7 @@
 /**
- * The bytes of a job's arguments, in the die host: from files and patterns to device memory and back,
- * through one staging buffer, chunk by chunk, so that host memory stays bounded whatever a job moves.
+ * The bytes of a job's arguments, in the die host: from files and patterns to device memory and
+ * back, through one staging buffer, chunk by chunk, so that host memory stays bounded whatever a
+ * job moves.
  */
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { constants } from "node:fs";

@@ -99,8 +99,8 @@ export class HostDie {
   }
 
   /**
-   * Runs the probe kernel and compares every word. Each probe has a token of its own, so that what an
-   * earlier one left in memory cannot pass. Throws GpuError where the context is lost.
+   * Runs the probe kernel and compares every word. Each probe has a token of its own, so that what
+   * an earlier one left in memory cannot pass. Throws GpuError where the context is lost.
    */
   async probe(reference: ModuleReference): Promise<Result<boolean, JobCause>> {
     const row = catalogueKernel("probe");

@@ -5,7 +5,9 @@ import type { JobCause } from "./job.ts";
 /** A device or a file that was lost, told apart. */
 export type HostLoss = { readonly what: "device" | "file"; readonly cause: JobCause };
 
-/** What was lost when `error` was thrown. Anything but a lost device or file is a bug: thrown on. */
+/**
+ * What was lost when `error` was thrown. Anything but a lost device or file is a bug: thrown on.
+ */
 export function lossOf(error: unknown): HostLoss {
   if (error instanceof GpuError) {
     const { errorName, code, call, message } = error;

@@ -19,7 +19,14 @@ import {
 } from "./host-bytes.ts";
 import { refusalCause, type HostDie } from "./host-die.ts";
 import { lossOf } from "./host-failure.ts";
-import type { Job, JobArgument, JobCause, JobResult, ScalarType } from "./job.ts";
+import {
+  timeoutCause,
+  type Job,
+  type JobArgument,
+  type JobCause,
+  type JobResult,
+  type ScalarType,
+} from "./job.ts";
 
 /** An argument whose files are open and whose buffer is made. */
 type BoundArgument = {
@@ -35,8 +42,8 @@ type BoundArgument = {
 const nothing = (): void => undefined;
 
 /**
- * Runs the job and says how it ended; never throws for what the job, the device or a file did wrong.
- * `onLaunched` is called once, when the kernel is on its way and has not been waited for.
+ * Runs the job and says how it ended; never throws for what the job, the device or a file did
+ * wrong. `onLaunched` is called once, when the kernel is on its way and has not been waited for.
  */
 export async function runJob(
   die: HostDie,
@@ -46,12 +53,16 @@ export async function runJob(
 ): Promise<JobResult> {
   const startMs = clock.nowMs();
   const bound: BoundArgument[] = [];
+  let isStillRunning = false;
   try {
     const prepared = prepare(die, job, bound);
     if (!prepared.ok) return { status: "refused", cause: prepared.error };
     const { kernel, carrier } = prepared.value;
     const ran = await launch({ die, job, kernel, carrier, bound, onLaunched });
-    if (!ran.ok) return ran.error;
+    if (!ran.ok) {
+      isStillRunning = ran.error.status === "timeout";
+      return ran.error;
+    }
     const wanted = bound.filter(({ target }) => target !== null);
     for (const { buffer, bytes, target } of wanted) {
       if (buffer !== null && target !== null) {
@@ -72,7 +83,9 @@ export async function runJob(
     const { what, cause } = lossOf(error);
     return { status: what === "device" ? "device_error" : "io_error", cause };
   } finally {
-    for (const { close } of bound) close();
+    // CUDA's free waits for kernels under way, so for an endless one without end. This process is
+    // about to be ended in any case, and takes the buffers with it.
+    if (!isStillRunning) for (const { close } of bound) close();
   }
 }
 
@@ -103,7 +116,9 @@ function prepare(
   return ok({ kernel: kernel.value, carrier: carrier.value });
 }
 
-/** Scalars travel as decimal text; a u64 needs a bigint, and a float may be `NaN` or `-Infinity`. */
+/**
+ * Scalars travel as decimal text; a u64 needs a bigint, and a float may be `NaN` or `-Infinity`.
+ */
 const scalarValue = (type: ScalarType, text: string): number | bigint =>
   type === "f32" || type === "f64" ? Number(text) : BigInt(text);
 
@@ -176,7 +191,10 @@ type LaunchSite = {
   readonly onLaunched: () => void;
 };
 
-/** Brings the inputs in, launches, and waits for the end: the kernel's nanoseconds, or how it failed. */
+/**
+ * Brings the inputs in, launches, and waits for the end: the kernel's nanoseconds, or how it
+ * failed.
+ */
 async function launch(site: LaunchSite): Promise<Result<number, JobResult>> {
   const { die, job, kernel, carrier, bound } = site;
   const refused = (cause: JobCause): Result<never, JobResult> => err({ status: "refused", cause });
@@ -211,13 +229,3 @@ async function launch(site: LaunchSite): Promise<Result<number, JobResult>> {
   end.close();
   return ok(kernelNs);
 }
-
-/** CUDA's own number and name for a kernel that ran too long. */
-export const timeoutCause = (job: Job): JobCause => ({
-  name: "timeout",
-  code: 702,
-  call: "cuLaunchKernel",
-  message:
-    `${job.entry} was still running after ${String(job.timeoutMs)} ms ` +
-    "(CUDA_ERROR_LAUNCH_TIMEOUT); a kernel cannot be cancelled, so its die host is replaced",
-});

@@ -56,8 +56,9 @@ export class HostKeeper {
   }
 
   /**
-   * Ends the living host, if there is one; everything in flight in it is told `cause`. It is forgotten
-   * at once, so that whoever asks next gets a new one and does not wait for the old one's end.
+   * Ends the living host, if there is one; everything in flight in it is told `cause`. It is
+   * forgotten at once, so that whoever asks next gets a new one and does not wait for the old one's
+   * end.
    */
   kill(cause: JobCause): void {
     const link = this.#link;

@@ -1,6 +1,7 @@
 /**
- * The owner's end of a die host: calls and their replies over one socket, and the news of its death.
- * What carries the frames is an argument, so that tests run the same code over a host in-process.
+ * The owner's end of a die host: calls and their replies over one socket, and the news of its
+ * death. What carries the frames is an argument, so that tests run the same code over a host
+ * in-process.
  */
 import { err, invariant, ok, type Result } from "../base/mod.ts";
 import {
@@ -12,7 +13,7 @@ import {
   type HostMessage,
   type HostRequest,
 } from "./frames.ts";
-import type { Job, JobCause, JobResult } from "./job.ts";
+import { timeoutCause, type Job, type JobCause, type JobResult } from "./job.ts";
 
 /** A running die host, as the operating system shows it. */
 export type HostTransport = {
@@ -46,6 +47,12 @@ export type HostLink = {
   /** Settles when the host is gone. */
   readonly died: Promise<JobCause>;
 };
+
+/**
+ * How long after its timeout a job may still be silent. The die host tells of a timeout itself; one
+ * that is stuck in a driver call cannot, and is told on.
+ */
+const TIMEOUT_GRACE_MS = 1000;
 
 /** The cause told to jobs that were in flight in a host that ended without being told to. */
 const deathCause = (how: string, pid: number | null): JobCause => ({
@@ -122,9 +129,13 @@ export function openHostLink(transport: HostTransport): HostLink {
     start: (die, job) => {
       let finish: (result: JobResult) => void = () => undefined;
       const finished = new Promise<JobResult>((resolve) => (finish = resolve));
-      const launched = send("start", { die, job }, finish).then((result) =>
-        result.ok ? ok(undefined) : result,
-      );
+      const launched = send("start", { die, job }, finish).then((result) => {
+        if (!result.ok) return result;
+        const timeout: JobResult = { status: "timeout", cause: timeoutCause(job) };
+        const timer = setTimeout(finish, job.timeoutMs + TIMEOUT_GRACE_MS, timeout);
+        void finished.then(() => clearTimeout(timer));
+        return ok(undefined);
+      });
       return { launched, finished };
     },
   };

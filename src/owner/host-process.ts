@@ -22,7 +22,8 @@ export function createHostLauncher(options: {
 
 function launchHost(command: readonly [string, ...string[]], log: Log): HostTransport {
   const [program, ...args] = command;
-  // A session of its own: a Ctrl-C at the terminal is for the owner, which knows what to do with it.
+  // A session of its own: a Ctrl-C at the terminal is for the owner, which knows what to do with
+  // it.
   const child = spawn(program, args, {
     stdio: ["ignore", "ignore", "pipe", "pipe"],
     detached: true,

@@ -26,7 +26,9 @@ export type Pattern =
   | { readonly kind: "constant"; readonly type: ScalarType; readonly value: string }
   /** The index, from 0, converted to the type. */
   | { readonly kind: "index"; readonly type: ScalarType }
-  /** Uniform: integers over the type's whole range, floats in [0, 1). The same seed, the same data. */
+  /**
+   * Uniform: integers over the type's whole range, floats in [0, 1). The same seed, the same data.
+   */
   | { readonly kind: "random"; readonly type: ScalarType; readonly seed: number };
 
 export type ScalarType = "u32" | "s32" | "u64" | "s64" | "f32" | "f64";
@@ -75,7 +77,9 @@ export type Job = {
 export type JobStatus =
   /** Done. */
   | "ok"
-  /** The job was wrong: bad PTX, missing entry, argument count, sizes, no room. Nothing was lost. */
+  /**
+   * The job was wrong: bad PTX, missing entry, argument count, sizes, no room. Nothing was lost.
+   */
   | "refused"
   /** A file could not be read or written. Nothing was lost. */
   | "io_error"
@@ -111,3 +115,13 @@ export type JobMeasures = {
 export type JobResult =
   | { readonly status: "ok"; readonly device: string; readonly measures: JobMeasures }
   | { readonly status: Exclude<JobStatus, "ok">; readonly cause: JobCause };
+
+/** CUDA's own number and name for a kernel that ran too long. */
+export const timeoutCause = (job: Job): JobCause => ({
+  name: "timeout",
+  code: 702,
+  call: "cuLaunchKernel",
+  message:
+    `${job.entry} was still running after ${String(job.timeoutMs)} ms ` +
+    "(CUDA_ERROR_LAUNCH_TIMEOUT); a kernel cannot be cancelled, so its die host is replaced",
+});

@@ -1,6 +1,6 @@
 /**
- * The bring-up journal: a line on disk before each step that can hang or crash the host, so that what
- * wedged is named after a reboot (DESIGN section 4, invariant 4).
+ * The bring-up journal: a line on disk before each step that can hang or crash the host, so that
+ * what wedged is named after a reboot (DESIGN section 4, invariant 4).
  */
 import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
@@ -34,8 +34,9 @@ export type Journal = { readonly write: (entry: JournalEntry) => void };
 export const noJournal: Journal = { write: () => undefined };
 
 /**
- * Opens `path` for appending, making its directory. Each entry is one line of JSON with the time and
- * the process id. `begin` is flushed to the disk before this returns; the others follow in its wake.
+ * Opens `path` for appending, making its directory. Each entry is one line of JSON with the time
+ * and the process id. `begin` is flushed to the disk before this returns; the others follow in its
+ * wake.
  */
 export function openJournal(path: string, now: () => Date): Result<Journal, string> {
   let file: number;

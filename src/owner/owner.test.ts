@@ -176,7 +176,9 @@ async function take(bench: Bench, model: Model, step: Command, slot: string): Pr
   }
 }
 
-/** The invariants that can be seen from outside; the rest are `invariant` calls in the code itself. */
+/**
+ * The invariants that can be seen from outside; the rest are `invariant` calls in the code itself.
+ */
 async function checkInvariants(bench: Bench, model: Model, slot: string): Promise<void> {
   const status = await bench.owner.status();
   // 1: one occupant at most, and only behind a window.

@@ -1,6 +1,6 @@
 /**
- * The owner's operations, over the table of dies. Each is one thing an operator can ask for; all may
- * be under way at once, and the window decides who goes when.
+ * The owner's operations, over the table of dies. Each is one thing an operator can ask for; all
+ * may be under way at once, and the window decides who goes when.
  */
 import { ok, type Result } from "../base/mod.ts";
 import { catalogueKernel, launchShape, WORK_ELEMENTS } from "../gpu/mod.ts";

@@ -1,4 +1,6 @@
-/** Generated input: each pattern as a function of the element's index, so that it comes in chunks. */
+/**
+ * Generated input: each pattern as a function of the element's index, so that it comes in chunks.
+ */
 import { seedValue } from "../gpu/mod.ts";
 import type { Filler } from "./host-bytes.ts";
 import type { Pattern, ScalarType } from "./job.ts";

@@ -142,7 +142,9 @@ export type Owner = {
   /** Into the slot, unblocked and bound beside the dies already bound; makes no context. */
   readonly probe: (die: number) => Promise<Result<ProbeReport, OwnerRefusal>>;
   readonly swap: (die: number) => Promise<Result<SwapReport, OwnerRefusal>>;
-  /** Launches the work kernel and does not wait. `seed` is a u32, `iters` at most WORK_ITERS_MAX. */
+  /**
+   * Launches the work kernel and does not wait. `seed` is a u32, `iters` at most WORK_ITERS_MAX.
+   */
   readonly work: (
     die: number,
     seed: number,

@@ -1,6 +1,6 @@
 /**
- * For tests of the owner: a GPU in plain JavaScript that knows the catalogue's kernels by name, and die
- * hosts that run in this process over it. Everything above the port is the real code.
+ * For tests of the owner: a GPU in plain JavaScript that knows the catalogue's kernels by name, and
+ * die hosts that run in this process over it. Everything above the port is the real code.
  */
 import { invariant, ok, systemClock, err } from "../base/mod.ts";
 import {

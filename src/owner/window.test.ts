@@ -148,7 +148,8 @@ test("createSingleWindow(): nobody waits without end, and a busy die is never mo
       }
       for (let at = 0; at < 2000 && done.includes(false); at++) await clock.advance(1);
       assert.ok(!done.includes(false), "everybody was served");
-      // Before one's turn come at most: the wait itself, then for each other die a turn of its work.
+      // Before one's turn come at most: the wait itself, then for each other die a turn of its
+      // work.
       const boundMs = POLICY.maximumWaitMs + 4 * (30 + POLICY.maximumWaitMs + 2);
       assert.ok(longestMs <= boundMs, `waited ${String(longestMs)} ms of ${String(boundMs)}`);
     }),

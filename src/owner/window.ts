@@ -1,7 +1,7 @@
 /**
- * Who may touch which die when. A lease on a die is the right to use its context; behind a window only
- * the die in it is leased, so a die with leases is busy and is never swapped out. Requests wait in
- * order of arrival and are granted in batches per die.
+ * Who may touch which die when. A lease on a die is the right to use its context; behind a window
+ * only the die in it is leased, so a die with leases is busy and is never swapped out. Requests
+ * wait in order of arrival and are granted in batches per die.
  */
 import { invariant, ok, type Clock, type Result } from "../base/mod.ts";
 import type { OwnerRefusal } from "./reports.ts";
