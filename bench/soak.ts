@@ -143,9 +143,10 @@ const growthMiB = {
 };
 const isRight = samples.at(-1)?.passes === samples.at(-1)?.cycles;
 const isFlat = Object.values(growthMiB).every((growth) => growth <= GROWTH_MIB_MAX);
+const verdict = `reads right: ${String(isRight)}; flat: ${String(isFlat)}`;
 process.stdout.write(
   flags.json
     ? `${JSON.stringify({ flags, growthMiB, isRight, isFlat, samples })}\n`
-    : `growth MiB: ${JSON.stringify(growthMiB)}; reads right: ${String(isRight)}; flat: ${String(isFlat)}\n`,
+    : `growth MiB: ${JSON.stringify(growthMiB)}; ${verdict}\n`,
 );
 process.exitCode = isRight && isFlat ? 0 : 1;

@@ -114,7 +114,9 @@ suite("devices", () => {
   test("no device is 3", () => {
     const refuse = { code: "no_device", message: "no GPU; use --backend soft" };
     assert.deepEqual(cli("devices", { refuse }), {
-      ...{ code: 3, output: "", errors: "holdfast: no GPU; use --backend soft\n" },
+      code: 3,
+      output: "",
+      errors: "holdfast: no GPU; use --backend soft\n",
     });
   });
 });
@@ -144,9 +146,14 @@ suite("run", () => {
   test("--json prints the result with the outputs' first values", () => {
     const { output } = cli(`${RUN} --arg out:u32[2] --json`);
     assert.deepEqual(JSON.parse(output), {
-      ...{ status: "ok", device: "Fake die", die: 0, kernel: "k" },
+      status: "ok",
+      device: "Fake die",
+      die: 0,
+      kernel: "k",
       measures: { kernelNs: 41919, wallNs: 1000000, bytesIn: 8388608, bytesOut: 4194304 },
-      ...{ grid: [1, 1, 1], block: [32, 1, 1], sharedBytes: 0 },
+      grid: [1, 1, 1],
+      block: [32, 1, 1],
+      sharedBytes: 0,
       outputs: [{ argument: 1, type: "u32", bytes: 8, first: ["0", "0"] }],
     });
   });

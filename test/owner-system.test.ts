@@ -55,7 +55,7 @@ for (const slot of ["sim", "direct"]) {
   });
 }
 
-test("direct: kill -9 of one die's host; that die works again, the other's result stays", async (context) => {
+test("direct: kill -9 of one die's host harms no other die", async (context) => {
   const owner = open(context, "direct");
   for (const die of [0, 1]) await owner.ask(`online ${String(die)}`);
   await owner.ask("work 0 7 100");
@@ -70,7 +70,7 @@ test("direct: kill -9 of one die's host; that die works again, the other's resul
   assert.equal(await owner.quit(), 0);
 });
 
-test("sim: kill -9 of the board's host; every die is lost, and comes back on demand", async (context) => {
+test("sim: after kill -9 every die is lost, and comes back on demand", async (context) => {
   const owner = open(context, "sim");
   for (const die of [0, 1]) await owner.ask(`online ${String(die)}`);
   await owner.ask("work 0 7 100");
@@ -90,7 +90,7 @@ test("sim: kill -9 of the board's host; every die is lost, and comes back on dem
   assert.equal(await owner.quit(), 0);
 });
 
-test("an endless kernel ends at its timeout, and the die works again right afterwards", async (context) => {
+test("an endless kernel ends at its timeout, and the die works again", async (context) => {
   const owner = open(context, "direct", "--timeout-ms", "1000");
   for (const die of [0, 1]) await owner.ask(`online ${String(die)}`);
   await owner.ask("work 1 9 2");
@@ -105,7 +105,7 @@ test("an endless kernel ends at its timeout, and the die works again right after
   assert.equal(await owner.quit(), 0);
 });
 
-test("run: a kernel that faults, one that never ends, and one beside them that is right", (context) => {
+test("run: a kernel that faults, one that never ends, and one that is right", (context) => {
   const state = stateDirectory(context);
   const run = (
     kernel: string,

@@ -36,7 +36,13 @@ type Kind = keyof typeof COUNTS;
 
 /** `%b` registers are of bits and hold integers and floats in turn, as nvcc uses them. */
 const REGISTER_TYPE: Readonly<Record<Kind, string>> = {
-  ...{ r: "u32", x: "u64", h: "u16", f: "f32", d: "f64", p: "pred", b: "b32" },
+  r: "u32",
+  x: "u64",
+  h: "u16",
+  f: "f32",
+  d: "f64",
+  p: "pred",
+  b: "b32",
 };
 
 /** Instructions by template: `#r` is any register of that kind, `$i` a small constant. */

@@ -233,7 +233,10 @@ suite(
       const command = `"$NODE" "$MAIN" owner`;
       const script = `{ sleep 1.5; ${typing} } | script -qec '${command}' /dev/null`;
       const env = {
-        ...{ ...process.env, NODE: process.execPath, MAIN: FAKE_MAIN, TERM: "xterm" },
+        ...process.env,
+        NODE: process.execPath,
+        MAIN: FAKE_MAIN,
+        TERM: "xterm",
         FAKE_OWNER: JSON.stringify(options),
         XDG_STATE_HOME: join(folder, "terminal-state"),
       };

@@ -17,7 +17,9 @@ const folder = testFolder();
 function holdfast(...words: readonly string[]): Finished {
   const flags = ["--backend", BACKEND, "--state-dir", folder];
   const done = spawnSync(process.execPath, [PROGRAM, ...words, ...flags], {
-    ...{ encoding: "utf8", cwd: folder, timeout: 120_000 },
+    encoding: "utf8",
+    cwd: folder,
+    timeout: 120_000,
   });
   return { code: done.status, output: done.stdout, errors: done.stderr };
 }

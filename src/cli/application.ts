@@ -156,7 +156,10 @@ const run: Command<CliContext> = buildCommand<RunCommandFlags, [string], CliCont
 export function createApplication(version: () => string): Application<CliContext> {
   // Without a prototype, or `holdfast toString` would be a command.
   const routes = Object.assign(Object.create(null) as Record<string, Command<CliContext>>, {
-    ...{ demo, owner, run, devices },
+    demo,
+    owner,
+    run,
+    devices,
   });
   const root = buildRouteMap<string, CliContext>({
     routes,

@@ -39,7 +39,11 @@ function typed(
 }
 
 const untyped = (bytes: number | null, input: BufferInput, output: BufferOutput): Buffer => ({
-  ...{ kind: "buffer", bytes, elements: null, input, output },
+  kind: "buffer",
+  bytes,
+  elements: null,
+  input,
+  output,
 });
 
 const GOOD: readonly [text: string, argument: KernelArgumentText][] = [

@@ -157,7 +157,8 @@ async function runKernel(
     module: { name: "base.ptx", path: stage.basePayload },
     entry: kernel.entry,
     ...launchShape(kernel, WORK_ELEMENTS),
-    ...{ sharedBytes: 0, timeoutMs: stage.timeoutMs },
+    sharedBytes: 0,
+    timeoutMs: stage.timeoutMs,
     arguments: [
       { ...buffer, source: { kind: "zero" }, target: { kind: "file", path } },
       ramp(0.5, 1000),

@@ -53,7 +53,8 @@ export const ownerCommand: CommandFunction<OwnerCommandFlags> = async (surroundi
   const opened = await surroundings.openOwner({
     ...flags,
     stateDirectory: stateDirectoryFor(surroundings, flags),
-    ...{ dies: flags.dies ?? null, log },
+    dies: flags.dies ?? null,
+    log,
   });
   if (!opened.ok) {
     source.close();
@@ -95,8 +96,11 @@ function openSource(
   const historyPath = join(stateDirectoryFor(surroundings, flags), "repl-history");
   const history = openHistory(historyPath, HISTORY_LINES_MAX);
   const terminal = openTerminal({
-    ...{ ...terminalOptions, input: stdin, output: stdout },
-    ...{ history: history.lines, remember: history.remember },
+    ...terminalOptions,
+    input: stdin,
+    output: stdout,
+    history: history.lines,
+    remember: history.remember,
   });
   return { lines: terminal.lines, name: "stdin", show: terminal.write, close: terminal.close };
 }

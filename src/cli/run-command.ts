@@ -82,8 +82,11 @@ async function runJob(
   }
   const job: Job = {
     module: { name: plan.path, path: plan.path },
-    ...{ entry: flags.kernel, grid: flags.grid, block: flags.block },
-    ...{ sharedBytes: flags.shared, timeoutMs: flags.timeoutMs },
+    entry: flags.kernel,
+    grid: flags.grid,
+    block: flags.block,
+    sharedBytes: flags.shared,
+    timeoutMs: flags.timeoutMs,
     arguments: built.value.arguments,
   };
   return withOwner(surroundings, flags, async ({ owner }) => {
@@ -119,9 +122,16 @@ function jsonOf(flags: RunCommandFlags, { job, result }: Outcome, shown: readonl
   const { grid, block, sharedBytes, entry } = job;
   return {
     ...result,
-    ...{ die: flags.die, kernel: entry, grid, block, sharedBytes },
+    die: flags.die,
+    kernel: entry,
+    grid,
+    block,
+    sharedBytes,
     outputs: shown.map(({ preview: { argument, type, bytes }, values }) => ({
-      ...{ argument, type, bytes, first: values },
+      argument,
+      type,
+      bytes,
+      first: values,
     })),
   };
 }

@@ -39,7 +39,8 @@ function surroundingsOf(process: NodeJS.Process, options: ProcessOptions): Surro
     get stdin() {
       return process.stdin;
     },
-    ...{ stdout, now: () => new Date() },
+    stdout,
+    now: () => new Date(),
     get isInteractive() {
       return process.stdin.isTTY && stdout.isTTY;
     },

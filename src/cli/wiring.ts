@@ -37,7 +37,10 @@ export function createOpenOwner(options: WiringOptions): OpenOwner {
     const { backend, dies, log, timeoutMs, stateDirectory } = request;
     const hostFlags = ["--backend", backend, "--dies", String(dies ?? DIES_DEFAULT)];
     const owner = createOwner({
-      ...{ board, log, clock: systemClock, workTimeoutMs: timeoutMs },
+      board,
+      log,
+      clock: systemClock,
+      workTimeoutMs: timeoutMs,
       launchHost: createHostLauncher({ command: [...dieHostCommand, ...hostFlags], log }),
       baseModule: { name: "base.ptx", path: basePayload },
       journal: journalIn(stateDirectory, now, log),

@@ -163,6 +163,6 @@ const noOrdinal = (die: Die, counted: number): BringUpFailure => ({
     name: "no_ordinal",
     code: 100,
     call: "cuDeviceGetCount",
-    message: `the driver counts ${String(counted)} devices and none of them is ${die.board.address}`,
+    message: `the driver counts ${counted} devices, none of them ${die.board.address}`,
   },
 });

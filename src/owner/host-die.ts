@@ -5,7 +5,6 @@ import { err, fileCall, invariant, ok, type Result } from "../base/mod.ts";
 import {
   addOnes,
   catalogueKernel,
-  compareF32,
   compareU32,
   PROBE_THREADS,
   packParameters,
@@ -76,7 +75,7 @@ export class HostDie {
     const loaded = this.#modules.get(path);
     if (loaded?.stamp === stamp) return ok(loaded.module);
     if (status.size > PTX_BYTES_MAX) {
-      const message = `${name}: ${String(status.size)} bytes of PTX; at most ${String(PTX_BYTES_MAX)}`;
+      const message = `${name}: ${status.size} bytes of PTX; at most ${PTX_BYTES_MAX}`;
       return err({ name: "ptx_too_large", code: 0, call: "read", message });
     }
     const text = fileCall("read", path, () => readFileSync(path, "utf8"));
@@ -150,25 +149,46 @@ export class HostDie {
     const carrier = this.carrier();
     invariant(output !== undefined, `the resident buffer ${request.buffer} exists`);
     if (!carrier.ok) return carrier;
-    const bytes = request.elements * Float32Array.BYTES_PER_ELEMENT;
     // The inputs are few different whole numbers, so each sum is worked out once.
     const sums = Float32Array.from({ length: SEED_PATTERN_VALUE_MAX + 1 }, (_, value) =>
       addOnes(value, request.iters),
     );
-    let [bad, checked, firstSample, lastSample] = [0, 0, 0, 0];
-    let firstBad: Collected["firstBad"] = null;
-    await download(carrier.value, output, bytes, (view, offset) => {
-      const actual = new Float32Array(view.slice().buffer);
-      const first = offset / Float32Array.BYTES_PER_ELEMENT;
-      const expected = actual.map((_, k) => sums[seedValue(request.seed, first + k)] ?? 0);
-      const found = compareF32(expected, actual);
-      bad += found.bad;
-      checked += found.checked;
-      if (firstBad === null && found.firstBad !== null)
-        firstBad = { ...found.firstBad, index: first + found.firstBad.index };
-      if (offset === 0) firstSample = actual[0] ?? 0;
-      lastSample = actual.at(-1) ?? 0;
-    });
-    return ok({ bad, checked, firstSample, lastSample, firstBad });
+    const expect = (index: number): number => sums[seedValue(request.seed, index)] ?? 0;
+    const { bytes, tally } = createTally(request.elements, expect);
+    await download(carrier.value, output, bytes, tally.take);
+    return ok(tally.result());
   }
+}
+
+type Tally = {
+  readonly take: (view: Uint8Array, offset: number) => void;
+  readonly result: () => Collected;
+};
+
+/**
+ * Compares f32 elements with `expect(index)`, bit for bit, as they come in chunks. No NaN is ever
+ * expected, so there is none to make an exception for.
+ */
+function createTally(
+  elements: number,
+  expect: (index: number) => number,
+): { readonly bytes: number; readonly tally: Tally } {
+  const floatBytes = Float32Array.BYTES_PER_ELEMENT;
+  let [bad, checked, firstSample, lastSample] = [0, 0, 0, 0];
+  let firstBad: Collected["firstBad"] = null;
+  const take = (view: Uint8Array, offset: number): void => {
+    const actual = new Float32Array(view.buffer, view.byteOffset, view.byteLength / floatBytes);
+    const first = offset / floatBytes;
+    for (let k = 0; k < actual.length; k++) {
+      const [expected, found] = [expect(first + k), actual[k] ?? 0];
+      if (Object.is(expected, found)) continue;
+      bad += 1;
+      firstBad ??= { index: first + k, expected, actual: found };
+    }
+    checked += actual.length;
+    if (offset === 0) firstSample = actual[0] ?? 0;
+    lastSample = actual.at(-1) ?? 0;
+  };
+  const result = (): Collected => ({ bad, checked, firstSample, lastSample, firstBad });
+  return { bytes: elements * floatBytes, tally: { take, result } };
 }

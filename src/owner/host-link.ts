@@ -126,19 +126,25 @@ export function openHostLink(transport: HostTransport): HostLink {
     died,
     kill,
     call: (call, body) => send(call, body, null) as never,
-    start: (die, job) => {
-      let finish: (result: JobResult) => void = () => undefined;
-      const finished = new Promise<JobResult>((resolve) => (finish = resolve));
-      const launched = send("start", { die, job }, finish).then((result) => {
-        if (!result.ok) return result;
-        const timeout: JobResult = { status: "timeout", cause: timeoutCause(job) };
-        const timer = setTimeout(finish, job.timeoutMs + TIMEOUT_GRACE_MS, timeout);
-        void finished.then(() => clearTimeout(timer));
-        return ok(undefined);
-      });
-      return { launched, finished };
-    },
+    start: (die, job) => startJob(job, (finish) => send("start", { die, job }, finish)),
   };
+}
+
+/** Sends a job, and tells it of its timeout where its host has been silent for too long. */
+function startJob(
+  job: Job,
+  sendStart: (finish: (result: JobResult) => void) => Promise<Result<unknown, HostFailure>>,
+): StartedJob {
+  let finish: (result: JobResult) => void = () => undefined;
+  const finished = new Promise<JobResult>((resolve) => (finish = resolve));
+  const launched = sendStart(finish).then((result) => {
+    if (!result.ok) return result;
+    const timeout: JobResult = { status: "timeout", cause: timeoutCause(job) };
+    const timer = setTimeout(finish, job.timeoutMs + TIMEOUT_GRACE_MS, timeout);
+    void finished.then(() => clearTimeout(timer));
+    return ok(undefined);
+  });
+  return { launched, finished };
 }
 
 /** Settles the call that a message belongs to. */

@@ -52,7 +52,7 @@ test("createSingleWindow() keeps an idle die for the minimum hold, then moves", 
   assert.deepEqual([window.occupant(), window.swaps()], [1, 2]);
 });
 
-test("createSingleWindow() serves the die in the window until another has waited too long", async () => {
+test("createSingleWindow() serves its die until another has waited too long", async () => {
   const clock = createTestClock();
   const window = createSingleWindow({
     clock,
@@ -77,7 +77,7 @@ test("createSingleWindow() serves the die in the window until another has waited
   assert.equal((await granted(late)).die, 0);
 });
 
-test("createSingleWindow() refuses those who wait for a die that cannot be reached, and goes on", async () => {
+test("createSingleWindow() refuses who waits for an unreachable die, and goes on", async () => {
   const clock = createTestClock();
   const window = createSingleWindow({
     clock,

@@ -37,8 +37,14 @@ test("discover: on K80s the words of the first version, elsewhere the device's n
 test("online, probe, swap, work and count", () => {
   assert.equal(
     onlineLine({
-      ...{ die: 1, wasOnline: false, ordinal: 0, address: "soft:1", deviceName: "Soft" },
-      ...{ inputAddress: 0x7f00_0000_1000n, outputAddress: 0x2000n, elapsedMs: 12.34 },
+      die: 1,
+      wasOnline: false,
+      ordinal: 0,
+      address: "soft:1",
+      deviceName: "Soft",
+      inputAddress: 0x7f00_0000_1000n,
+      outputAddress: 0x2000n,
+      elapsedMs: 12.34,
     }),
     "online 1: OK (ordinal=0 in=0x7f0000001000 out=0x2000 " +
       'bdf=soft:1 device="Soft" elapsed_ms=12.3 was_online=0)',
@@ -63,8 +69,16 @@ test("online, probe, swap, work and count", () => {
 });
 
 const passed: ReadReport = {
-  ...{ die: 0, pass: true, bad: 0, checked: 1048576, iters: 1000, seed: 42 },
-  ...{ firstSample: 1804, lastSample: 1015, firstBad: null, kernelNs: 41919 },
+  die: 0,
+  pass: true,
+  bad: 0,
+  checked: 1048576,
+  iters: 1000,
+  seed: 42,
+  firstSample: 1804,
+  lastSample: 1015,
+  firstBad: null,
+  kernelNs: 41919,
 };
 
 test("read says PASS or FAIL with samples", () => {
@@ -74,7 +88,11 @@ test("read says PASS or FAIL with samples", () => {
       "bad=0 checked=1048576 kernel_ns=41919",
   );
   const failed = readLine({
-    ...{ ...passed, pass: false, bad: 3, firstSample: NaN, lastSample: -Infinity },
+    ...passed,
+    pass: false,
+    bad: 3,
+    firstSample: NaN,
+    lastSample: -Infinity,
     firstBad: { index: 0, expected: 1804, actual: NaN },
   });
   assert.equal(
@@ -89,14 +107,27 @@ test("read says PASS or FAIL with samples", () => {
 });
 
 const die: DieStatus = {
-  ...{ die: 3, state: "online", ready: true, ordinal: 1, address: "soft:3" },
-  ...{ deviceName: "Soft", isBusy: false, hasPendingRead: true, hostPid: 4711, restarts: 2 },
+  die: 3,
+  state: "online",
+  ready: true,
+  ordinal: 1,
+  address: "soft:3",
+  deviceName: "Soft",
+  isBusy: false,
+  hasPendingRead: true,
+  hostPid: 4711,
+  restarts: 2,
   memory: { freeBytes: 100, totalBytes: 200 },
   lastCause: { name: "CUDA_ERROR_ILLEGAL_ADDRESS", code: 700, call: "x", message: "gone" },
 };
 const owner: OwnerStatus = {
-  ...{ backend: "soft", slot: "sim", activeDie: 3, driverLoaded: true },
-  ...{ cudaInitialised: true, swaps: 7, dies: [die] },
+  backend: "soft",
+  slot: "sim",
+  activeDie: 3,
+  driverLoaded: true,
+  cudaInitialised: true,
+  swaps: 7,
+  dies: [die],
 };
 
 test("status: one line for the owner and one for each die", () => {
@@ -110,8 +141,15 @@ test("status: one line for the owner and one for each die", () => {
 
 test("status: what is not known is -1 or ?", () => {
   const unknown: DieStatus = {
-    ...{ ...die, state: "discovered", ready: false, ordinal: null, address: null },
-    ...{ deviceName: null, hostPid: null, lastCause: null, memory: null },
+    ...die,
+    state: "discovered",
+    ready: false,
+    ordinal: null,
+    address: null,
+    deviceName: null,
+    hostPid: null,
+    lastCause: null,
+    memory: null,
   };
   const [first, second] = statusLines({
     ...owner,

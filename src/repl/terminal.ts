@@ -89,8 +89,13 @@ export function openTerminal(options: TerminalOptions): Terminal {
 function createEditor(options: TerminalOptions): Interface {
   const { input, output, dies, history, remember } = options;
   const editor = createInterface({
-    ...{ input, output, terminal: true, prompt: PROMPT },
-    ...{ history: [...history], historySize: HISTORY_LINES_MAX, removeHistoryDuplicates: true },
+    input,
+    output,
+    terminal: true,
+    prompt: PROMPT,
+    history: [...history],
+    historySize: HISTORY_LINES_MAX,
+    removeHistoryDuplicates: true,
     completer: (line: string, answer: (error: null, offer: [string[], string]) => void) => {
       const offer = (known: readonly number[]): void => {
         answer(null, completeLine(line, known));

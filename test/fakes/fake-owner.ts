@@ -61,8 +61,12 @@ class InMemoryOwner implements FakeOwner {
       this.#move(die);
       this.#online.add(die);
       return ok({
-        ...{ ...describe(die), wasOnline, ordinal: die, elapsedMs: 1 },
-        ...{ inputAddress: 0x1000n, outputAddress: 0x401000n },
+        ...describe(die),
+        wasOnline,
+        ordinal: die,
+        elapsedMs: 1,
+        inputAddress: 0x1000n,
+        outputAddress: 0x401000n,
       });
     });
 
@@ -90,8 +94,14 @@ class InMemoryOwner implements FakeOwner {
       if (work === undefined) return err({ code: "no_work", message: "run 'work' first" });
       const pass = this.#options.isWrong !== true;
       return ok({
-        ...{ die, pass, bad: pass ? 0 : 1, checked: WORK_ELEMENTS, ...work, kernelNs: 1000 },
-        ...{ firstSample: work.seed + work.iters, lastSample: work.iters },
+        die,
+        pass,
+        bad: pass ? 0 : 1,
+        checked: WORK_ELEMENTS,
+        ...work,
+        kernelNs: 1000,
+        firstSample: work.seed + work.iters,
+        lastSample: work.iters,
         firstBad: pass ? null : { index: 7, expected: work.iters, actual: Number.NaN },
       });
     });
@@ -101,8 +111,10 @@ class InMemoryOwner implements FakeOwner {
   readonly status: Owner["status"] = () =>
     this.#call("status", () => ({
       ...({ backend: "soft", slot: "sim" } as const),
-      ...{ activeDie: this.#occupant, swaps: this.#swaps },
-      ...{ driverLoaded: this.#online.size > 0, cudaInitialised: this.#online.size > 0 },
+      activeDie: this.#occupant,
+      swaps: this.#swaps,
+      driverLoaded: this.#online.size > 0,
+      cudaInitialised: this.#online.size > 0,
       dies: ALL.map((die) => this.#dieStatus(die)),
     }));
 
@@ -120,9 +132,15 @@ class InMemoryOwner implements FakeOwner {
     const isOnline = this.#online.has(die);
     return {
       ...describe(die),
-      ...{ state: isOnline ? "online" : "discovered", ready: isOnline, isBusy: false },
-      ...{ ordinal: isOnline ? die : null, hasPendingRead: this.#works.has(die) },
-      ...{ hostPid: null, memory: null, restarts: 0, lastCause: null },
+      state: isOnline ? "online" : "discovered",
+      ready: isOnline,
+      isBusy: false,
+      ordinal: isOnline ? die : null,
+      hasPendingRead: this.#works.has(die),
+      hostPid: null,
+      memory: null,
+      restarts: 0,
+      lastCause: null,
     };
   }
 

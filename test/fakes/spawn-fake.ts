@@ -23,7 +23,9 @@ export function testFolder(): string {
 
 const environmentOf = (options: object, folder: string): NodeJS.ProcessEnv => ({
   ...process.env,
-  ...{ FAKE_OWNER: JSON.stringify(options), XDG_STATE_HOME: folder, TMPDIR: folder },
+  FAKE_OWNER: JSON.stringify(options),
+  XDG_STATE_HOME: folder,
+  TMPDIR: folder,
 });
 
 export type Finished = {
@@ -38,7 +40,10 @@ export function runFake(
   more: { readonly options?: object; readonly input?: string | Buffer; readonly folder: string },
 ): Finished {
   const run = spawnSync(process.execPath, ["--enable-source-maps", FAKE_MAIN, ...words], {
-    ...{ input: more.input ?? "", encoding: "utf8", cwd: more.folder, timeout: WAIT_MS_MAX },
+    input: more.input ?? "",
+    encoding: "utf8",
+    cwd: more.folder,
+    timeout: WAIT_MS_MAX,
     env: environmentOf(more.options ?? {}, more.folder),
   });
   return { code: run.status, output: run.stdout, errors: run.stderr };
