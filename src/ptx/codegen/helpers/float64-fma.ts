@@ -177,7 +177,8 @@ type Rounded = { readonly rest: number; readonly kept: number; readonly sign: nu
 
 /** Pushes 1 where the kept bits are to be rounded up. */
 function roundsUp(code: Code, mode: number, { rest, kept, sign }: Rounded): void {
-  code.get(rest).i64(0x3ff).get(kept).i64(1).ops("i64.and", "i64.add", "i64.gt_u");
+  // To nearest: more than half, or half and the last kept bit odd.
+  code.get(rest).get(kept).i64(1).ops("i64.and", "i64.add").i64(0x400).op("i64.gt_u");
   code.get(mode).ops("i32.eqz", "i32.and");
   code.get(rest).i64(0).op("i64.ne");
   code.get(mode).i32(ROUNDING_MODE.rm).op("i32.eq").get(sign).i64(0).ops("i64.ne", "i32.and");
