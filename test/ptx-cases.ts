@@ -7,7 +7,7 @@
  *
  * Arguments stand in the order of the kernel's parameters. `in` is a pointer to these values, `out` a
  * pointer to zeros that must become these values, `inout` both (`inout=u32:1,2>3,4`); a type alone
- * (`u32=5`) is a scalar. `7*64` is a value 64 times; floats are decimal, `nan`, `inf`, `-inf` or bits
+ * (`u32=5`) is a scalar, and `bytes=0x0102…` a structure. `7*64` is a value 64 times; floats are decimal, `nan`, `inf`, `-inf` or bits
  * (`0x7f800000`). `out=f32~2:` allows an error of 2 units in the last place. `grid`, `block` are
  * `x`, `x,y` or `x,y,z`, 1 where missing; `shared` is dynamic shared memory in bytes.
  */
@@ -156,13 +156,14 @@ function parseRun(fileName: string, line: number, text: string): RunCase {
   const settings = new Map<string, string>();
   const args: CaseArgument[] = [];
   for (const word of text.trim().split(/\s+/)) {
-    const [key = "", value = ""] = [
-      word.slice(0, word.indexOf("=")),
-      word.slice(word.indexOf("=") + 1),
-    ];
+    const at = word.indexOf("=");
+    const [key, value] = [word.slice(0, at), word.slice(at + 1)] as const;
     if (SETTINGS.has(key)) settings.set(key, value);
     else if (key === "in" || key === "out" || key === "inout") args.push(parseBuffer(key, value));
-    else {
+    else if (key === "bytes") {
+      const given = Uint8Array.from(Buffer.from(value.replace(/^0x/, ""), "hex"));
+      args.push({ kind: "scalar", given, expected: null });
+    } else {
       const type = typeOf(key);
       args.push({ kind: "scalar", given: encode(type, [bitsOf(type, value)]), expected: null });
     }
@@ -269,13 +270,13 @@ export async function checkRun(file: CaseFile, run: RunCase, engine: Engine): Pr
   const launch = { grid, block, dynamicSharedBytes, arguments: args };
   const outcome = await engine({ module: module.value, kernel: kernel.value, ...launch });
   if (run.fault !== null) {
-    assert.equal(outcome.kind, "fault", `${where}: no fault`);
-    const { code, line } = outcome.kind === "fault" ? outcome : { code: 0, line: 0 };
+    if (outcome.kind !== "fault") assert.fail(`${where}: no fault`);
+    const { code, line } = outcome;
     assert.deepEqual({ code, line }, { code: run.fault.code, line: run.fault.line ?? line }, where);
     return;
   }
-  assert.equal(outcome.kind, "finished", `${where}: ${JSON.stringify(outcome)}`);
-  const buffers = outcome.kind === "finished" ? outcome.buffers : [];
+  if (outcome.kind !== "finished") assert.fail(`${where}: ${JSON.stringify(outcome)}`);
+  const { buffers } = outcome;
   const expectations = run.arguments.filter(({ kind }) => kind === "buffer");
   assert.equal(buffers.length, expectations.length, `${where}: buffers`);
   for (const [index, { expected }] of expectations.entries()) {

@@ -41,7 +41,10 @@ function runInterpreter(request: EngineRequest): EngineOutcome {
   const parameters = parameterBlock(kernel, values);
   const launch = { grid, block, dynamicSharedBytes, parameters };
   const outcome = interpret({ kernel, launch, memory, dataAddress });
-  if (outcome.kind === "fault") return { ...outcome.fault, kind: "fault" };
+  if (outcome.kind === "fault") {
+    const { code, line } = outcome.fault;
+    return { kind: "fault", code, line };
+  }
   assert.equal(outcome.kind, "finished", "the kernel ends");
   return { kind: "finished", buffers: addresses.map((address) => memory.bytesAt(address)) };
 }

@@ -1,4 +1,21 @@
 export { systemClock, type Clock } from "./clock.ts";
+export { FileError, fileCall } from "./file-error.ts";
 export { invariant, InvariantError, unreachable } from "./invariant.ts";
+export { createLineSink, type LineSink, type LineSinkOptions } from "./line-sink.ts";
+export { createMutex, type Mutex } from "./mutex.ts";
 export { stampedLog, stampLine, type Log } from "./log.ts";
+export {
+  addressOf,
+  loadLibrary,
+  NATIVE_VIEW_BYTES_MAX,
+  viewOf,
+  type NativeError,
+  type NativeErrorCode,
+  type NativeFunction,
+  type NativeFunctions,
+  type NativeLibrary,
+  type NativePointer,
+  type NativeSignature,
+  type NativeType,
+} from "./native-ffi.ts";
 export { err, ok, type Result } from "./result.ts";

@@ -1,6 +1,6 @@
 /**
- * A lost context or device: what the driver said, in its own words, and the call that said it. After
- * one of these the context is of no use; where `sticky` is true, neither is the whole process
+ * A lost context or device: what the driver said, in its own words, and the call that said it.
+ * After one of these the context is of no use; where `sticky` is true, neither is the whole process
  * (measured: after CUDA error 700 every later call in that process fails with 700).
  *
  * A request that was merely refused (bad PTX, too much memory) is no GpuError but a GpuRefusal.
@@ -48,7 +48,7 @@ export type GpuRefusalCode =
   | "no_such_device"
   | "unavailable";
 
-/** A refused request, with the driver's number and name for it and a message that names the mend. */
+/** A refused request, with the driver's number and name, and a message that names the mend. */
 export type GpuRefusal = {
   readonly code: GpuRefusalCode;
   /** The driver's number (CUresult), which the software GPU gives as well. */

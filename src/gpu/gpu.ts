@@ -1,7 +1,8 @@
 /**
  * The port: what every GPU backend offers, CUDA and the software GPU alike. It follows the CUDA
- * driver API's model (contexts, modules from PTX, streams, events), asynchronous and polled: nothing
- * here blocks for as long as a kernel runs, so the thread that drives a die can always answer.
+ * driver API's model (contexts, modules from PTX, streams, events), asynchronous and polled:
+ * nothing here blocks for as long as a kernel runs, so the thread that drives a die can always
+ * answer.
  *
  * Two failures, never mixed: a *refused* request comes back as a Result and harms nothing; a *lost*
  * context throws GpuError, from whichever call notices first.

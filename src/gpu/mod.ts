@@ -1,3 +1,15 @@
+export {
+  CATALOGUE,
+  catalogueKernel,
+  catalogueOperation,
+  KERNEL_ELEMENTS_MAX,
+  launchShape,
+  OPERATION_LAUNCH,
+  SUM_BLOCKS_MAX,
+  type CatalogueKernel,
+  type CatalogueName,
+  type CatalogueParameter,
+} from "./catalogue.ts";
 export { GpuError, type GpuRefusal, type GpuRefusalCode } from "./error.ts";
 export type {
   BackendName,
@@ -15,3 +27,33 @@ export type {
   Launch,
   Stream,
 } from "./gpu.ts";
+export {
+  packParameters,
+  type KernelArgument,
+  type ParameterError,
+  type ParameterErrorCode,
+  type ScalarType,
+} from "./parameters.ts";
+export {
+  SEED_PATTERN_VALUE_MAX,
+  seedPattern,
+  seedValue,
+  selfTestA,
+  selfTestB,
+  WORK_BLOCK_THREADS,
+  WORK_ELEMENTS,
+  WORK_ITERATIONS_MAX,
+} from "./pattern.ts";
+export {
+  addOnes,
+  PROBE_THREADS,
+  referenceMail,
+  referenceProbe,
+  referenceSlowAdd,
+  referenceSumF64,
+  referenceVadd,
+  referenceVaddMutated,
+} from "./reference.ts";
+export type { ReadSignatures } from "./signature.ts";
+export { checksumF64, compareF32, compareU32, type Comparison, type Mismatch } from "./verify.ts";
+export { waitUntilIdle, waitUntilReached, type WaitOptions, type WaitOutcome } from "./wait.ts";

@@ -1,9 +1,11 @@
 /**
- * The contract between compiled kernels (codegen) and what runs them (gpu-soft): numbers and layouts
- * only. Device memory is one WebAssembly.Memory, shared between all workers of a device; every
- * address is a byte offset into it, so a generic, a shared and a local address are the same number.
+ * The contract between compiled kernels (codegen) and what runs them (gpu-soft): numbers and
+ * layouts only. Device memory is one WebAssembly.Memory, shared between all workers of a device;
+ * every address is a byte offset into it, so a generic, a shared and a local address are the same
+ * number.
  *
- * A kernel module imports `holdfast.memory` (shared, at least 1 and at most 65536 pages) and exports
+ * A kernel module imports `holdfast.memory` (shared, at least 1 and at most 65536 pages) and
+ * exports
  *
  *   run(launch: i32, scratch: i32, firstBlock: i32, endBlock: i32) -> ()
  *
@@ -41,11 +43,11 @@ export const LAUNCH = {
 export const LAUNCH_BYTES = 64;
 
 /**
- * Device memory is handed out in granules. The granule table holds one byte for each: how many bytes
- * of it, from its start, belong to a live allocation (0 to 128). An allocation begins at a granule,
- * so one load and one compare check an aligned access exactly: `(address & 127) + size <= valid`.
- * The table covers the whole memory, one byte for each of its `buffer.byteLength / 128` granules, so
- * that compiled code bounds its index by the memory's size; what is not allocated has 0.
+ * Device memory is handed out in granules. The granule table holds one byte for each: how many
+ * bytes of it, from its start, belong to a live allocation (0 to 128). An allocation begins at a
+ * granule, so one load and one compare check an aligned access exactly: `(address & 127) + size <=
+ * valid`. The table covers the whole memory, one byte for each of its `buffer.byteLength / 128`
+ * granules, so that compiled code bounds its index by the memory's size; what is not allocated has 0.
  */
 export const GRANULE_BYTES = 128;
 

@@ -1,3 +1,15 @@
+export {
+  FAULT,
+  FAULT_CODE,
+  GRANULE_BYTES,
+  LAUNCH,
+  LAUNCH_BYTES,
+  SHARED_BYTES_PER_BLOCK_MAX,
+  THREADS_PER_BLOCK_MAX,
+} from "./abi.ts";
+export { compileKernel } from "./codegen/compile.ts";
+export { scratchLayout, type CompiledKernel, type ScratchLayout } from "./codegen/image.ts";
+export { kernelImports } from "./codegen/imports.ts";
 export { interpret, relocateData, STEPS_MAX_DEFAULT } from "./interpreter/interpreter.ts";
 export type { Dimensions, Interpretation, Launch } from "./interpreter/interpreter.ts";
 export { createPlainMemory, type InterpreterMemory } from "./interpreter/memory.ts";

@@ -138,7 +138,15 @@ function floatBinary(name: BinaryFunction, unit: Arithmetic, pair: [bigint, bigi
     case "min":
     case "max":
       return extremeFloat(unit.type, name === "max", pair);
-    default:
+    case "mulLo":
+    case "mulHi":
+    case "mulWide":
+    case "rem":
+    case "and":
+    case "or":
+    case "xor":
+    case "shl":
+    case "shr":
       invariant(false, `${name} has no floating-point form`);
   }
 }
@@ -236,17 +244,28 @@ function floatUnary(name: UnaryFunction, unit: Arithmetic, bits: bigint): bigint
   const signBit = 1n << BigInt(widthOf(unit.type) - 1);
   switch (name) {
     case "neg":
-      return bits ^ signBit;
     case "abs":
-      return bits & (signBit - 1n);
+      // PTX leaves open which NaN; an H200 gives the canonical one in f32, and in f64 the input's.
+      if (unit.type === "f32" && isNan("f32", bits)) return canonicalNan("f32");
+      return name === "neg" ? bits ^ signBit : bits & (signBit - 1n);
     case "sqrt":
       return rootFloat(unit, bits);
     case "rcp":
       return divideFloat(unit, ONES[unit.type], bits);
     case "rsqrt":
       return inverseRootFloat(unit, bits);
-    default:
+    case "ex2":
+    case "lg2":
+    case "sin":
+    case "cos":
+    case "tanh":
       return approximate(name, unit.type, bits);
+    case "not":
+    case "cnot":
+    case "popc":
+    case "clz":
+    case "brev":
+      invariant(false, `${name} has no floating-point form`);
   }
 }
 
@@ -269,8 +288,15 @@ function integerUnary(name: UnaryFunction, type: DataType, bits: bigint): bigint
     case "clz":
       return BigInt(bits === 0n ? width : digits.indexOf("1"));
     case "brev":
-      return BigInt(`0b${[...digits].reverse().join("")}`);
-    default:
+      return BigInt(`0b${Array.from(digits).reverse().join("")}`);
+    case "sqrt":
+    case "rcp":
+    case "rsqrt":
+    case "ex2":
+    case "lg2":
+    case "sin":
+    case "cos":
+    case "tanh":
       invariant(false, `${name} has no integer form`);
   }
 }
@@ -342,7 +368,12 @@ export function computeAtomic(
       return old >= source ? 0n : old + 1n;
     case "dec":
       return old === 0n || old > source ? source : old - 1n;
-    default: {
+    case "add":
+    case "min":
+    case "max":
+    case "and":
+    case "or":
+    case "xor": {
       const { flushSubnormals } = modifiers;
       return computeBinary({ function: name, type, ...PLAIN, flushSubnormals }, old, source);
     }

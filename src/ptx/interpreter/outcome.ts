@@ -15,7 +15,7 @@ export type Fault = Position & {
   readonly block: number;
 };
 
-/** How a run ended. `stepLimit`: more instructions than the caller allowed, as an endless loop has. */
+/** How a run ended. `stepLimit`: after more instructions than the caller allowed. */
 export type Outcome =
   | { readonly kind: "finished"; readonly steps: number }
   | { readonly kind: "fault"; readonly fault: Fault }

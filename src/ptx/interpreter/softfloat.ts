@@ -3,8 +3,8 @@
  * Values are taken apart into integers, so nothing here rests on the machine's own arithmetic.
  *
  * NaN results are canonical: 0x7fffffff for f32 arithmetic, as PTX and an H200 have it, 0x7fff for
- * f16, and 0xfff8000000000000 for f64. That is what an H200 makes of inf - inf in f64; but a NaN that
- * came in, it passes on with its payload, also through conversions from and to f64. PTX promises
+ * f16, and 0xfff8000000000000 for f64. That is what an H200 makes of inf - inf in f64; but a NaN
+ * that came in it passes on with its payload, through conversions from and to f64 too. PTX promises
  * nothing there, so whoever compares f64 NaNs should only ask whether both are NaNs.
  */
 import type { Rounding } from "../ir/types.ts";
@@ -125,18 +125,21 @@ function overflow(type: FloatType, isNegative: boolean, rounding: Rounding): big
 
 /**
  * The bit pattern nearest to a finite value, in the sense of the rounding mode. `.ftz` looks at the
- * value before it is rounded, as an H200 does: what would round up to the smallest normal number
- * becomes zero.
+ * value rounded as if exponents had no end, as an H200 does: 1.9999999 * 2^-127, which as a
+ * subnormal would round up to the smallest normal number, becomes zero.
  */
 export function encodeFloat(unit: Arithmetic, value: Finite): bigint {
   const { type, rounding } = unit;
   const format = FORMATS[type];
-  const isTiny = bitLength(value.significand) + value.exponent < 2 - biasOf(format);
-  if (unit.flushSubnormals && isTiny) return zero(type, value.isNegative);
   const { fractionBits } = format;
   const precision = fractionBits + 1;
   const smallest = 1 - biasOf(format) - fractionBits;
   const wanted = value.exponent + bitLength(value.significand) - precision;
+  if (unit.flushSubnormals) {
+    const unbounded = roundTo(value, Math.max(wanted, value.exponent), rounding);
+    const isTiny = bitLength(unbounded.significand) + unbounded.exponent < 2 - biasOf(format);
+    if (isTiny) return zero(type, value.isNegative);
+  }
   let rounded = roundTo(value, Math.max(wanted, smallest), rounding);
   if (bitLength(rounded.significand) > precision)
     rounded = roundTo(rounded, rounded.exponent + 1, rounding);

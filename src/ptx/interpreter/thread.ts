@@ -93,7 +93,11 @@ export class Thread {
         return;
       case "fence":
         return;
-      default:
+      case "unary":
+      case "binary":
+      case "ternary":
+      case "convert":
+      case "convertAddress":
         this.#compute(instruction);
     }
   }
@@ -253,7 +257,7 @@ export class Thread {
     const source = this.#read(instruction.source, type);
     const updated = computeAtomic(instruction, old, source, {
       comparand: comparand === null ? 0n : this.#read(comparand, type),
-      // PTX ISA, atom: adding f32 in global memory flushes subnormals, in shared memory it does not.
+      // PTX ISA, atom: an f32 add flushes subnormals in global memory, and not in shared memory.
       flushSubnormals: type === "f32" && access.space === "global",
     });
     writeElements(this.#spaces, access, [updated]);

@@ -37,8 +37,8 @@ export const isBitsType = (type: DataType): boolean => type.startsWith("b");
 export const widthOf = (type: DataType): number => DATA_TYPE_BYTES[type] * 8 || 1;
 
 /**
- * The bit pattern of a constant read as `type`, or null where PTX does not allow it: an integer as a
- * floating-point value, or the reverse. A `b` type takes both, the float at its own width.
+ * The bit pattern of a constant read as `type`, or null where PTX does not allow it: an integer as
+ * a floating-point value, or the reverse. A `b` type takes both, the float at its own width.
  */
 export function encodeLiteral(literal: Literal, type: DataType): bigint | null {
   if (literal.kind === "integer") {

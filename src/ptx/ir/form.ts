@@ -1,5 +1,5 @@
-// The shape of an opcode table. A form says which modifiers may follow an opcode, in their order; the
-// same text drives matching and the "supported forms" of a message, so the two cannot disagree.
+// The shape of an opcode table. A form says which modifiers may follow an opcode, in which order.
+// It drives both matching and the "supported forms" of a message, so the two cannot disagree.
 import type { InstructionReader } from "./reader.ts";
 
 /** Makes IR of an instruction that has this form. */

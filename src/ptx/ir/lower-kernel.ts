@@ -1,5 +1,7 @@
+import { SHARED_BYTES_PER_BLOCK_MAX } from "../abi.ts";
 import type { BlockNode, FunctionNode, StatementNode, VariableNode } from "../syntax/ast.ts";
 import { Refusal, type Position } from "../syntax/diagnostic.ts";
+import { LOCAL_BYTES_MAX } from "../syntax/limits.ts";
 import { BlockBuilder } from "./block-builder.ts";
 import { alignUp, layoutVariable } from "./layout.ts";
 import { findForm } from "./opcodes/table.ts";
@@ -14,8 +16,14 @@ const SEGMENT_ALIGNMENT = 16;
 class Segment {
   #end = 0;
   readonly #unsized: MutableSymbol[] = [];
+  readonly #space: "shared" | "local";
 
-  place(node: VariableNode, space: "shared" | "local"): Meaning {
+  constructor(space: "shared" | "local") {
+    this.#space = space;
+  }
+
+  place(node: VariableNode): Meaning {
+    const space = this.#space;
     const { bytes, alignment } = layoutVariable(node);
     const isUnsized = node.linkage === "extern" && bytes === 0;
     if (node.linkage === "extern" && !isUnsized) {
@@ -29,8 +37,12 @@ class Segment {
   }
 
   /** The bytes used; arrays without a size begin behind them. */
-  close(): number {
+  close(limit: number, position: Position): number {
     const bytes = alignUp(this.#end, SEGMENT_ALIGNMENT);
+    if (bytes > limit) {
+      const message = `the kernel's ${this.#space} memory has ${bytes} bytes; at most ${limit}`;
+      throw new Refusal("limit_exceeded", position, message);
+    }
     for (const symbol of this.#unsized) symbol.offset = bytes;
     return bytes;
   }
@@ -43,8 +55,8 @@ class KernelLowering {
   readonly #text: string;
   readonly #blocks = new BlockBuilder();
   readonly #registers = new RegisterFile();
-  readonly #shared = new Segment();
-  readonly #local = new Segment();
+  readonly #shared = new Segment("shared");
+  readonly #local = new Segment("local");
 
   constructor(text: string) {
     this.#text = text;
@@ -68,8 +80,8 @@ class KernelLowering {
       parameterBytes,
       registers: this.#registers.registers,
       blocks,
-      sharedBytes: this.#shared.close(),
-      localBytes: this.#local.close(),
+      sharedBytes: this.#shared.close(SHARED_BYTES_PER_BLOCK_MAX, node.position),
+      localBytes: this.#local.close(LOCAL_BYTES_MAX, node.position),
       threadsMax: threadsMaxOf(node),
     };
   }
@@ -92,9 +104,9 @@ class KernelLowering {
     const { name, position, space } = node;
     if (space === "reg") declareRegister(scope, this.#registers, node);
     else if (SHARED_SPACES.has(space)) {
-      scope.declare(name, () => this.#shared.place(node, "shared"), position);
+      scope.declare(name, () => this.#shared.place(node), position);
     } else if (space === "local") {
-      scope.declare(name, () => this.#local.place(node, "local"), position);
+      scope.declare(name, () => this.#local.place(node), position);
     } else {
       const what = `a .${space} variable inside a kernel`;
       scope.declare(name, { kind: "unusable", what }, position);

@@ -77,43 +77,88 @@ function compareText(
   return `${register(registers, destination)}${second} = ${name} ${left}, ${right}${combined}`;
 }
 
+type Computation = Extract<Instruction, { op: "unary" | "binary" | "ternary" | "convertAddress" }>;
+
+/** What is computed from what, right of the `=`. */
+function computationText(registers: Registers, instruction: Computation): string {
+  const read = (value: Operand): string => operand(registers, value);
+  const marks = modifiers(instruction);
+  const name = (word: string): string => `${word}${marks}.${instruction.type}`;
+  switch (instruction.op) {
+    case "unary":
+      return `${name(instruction.function)} ${read(instruction.source)}`;
+    case "binary":
+      return `${name(instruction.function)} ${read(instruction.left)}, ${read(instruction.right)}`;
+    case "ternary": {
+      const { a, b, c } = instruction;
+      return `${name(instruction.function)} ${[a, b, c].map(read).join(", ")}`;
+    }
+    case "convertAddress":
+      return `${name(`${instruction.direction}.${instruction.space}`)} ${read(instruction.source)}`;
+  }
+}
+
+type Access = Extract<Instruction, { op: "load" | "store" | "atomic" }>;
+
+function accessText(registers: Registers, instruction: Access): string {
+  const read = (value: Operand): string => operand(registers, value);
+  const place = address(registers, instruction.address);
+  const kind = `${instruction.space}${modifiers(instruction)}.${instruction.type}`;
+  switch (instruction.op) {
+    case "load": {
+      const targets = instruction.destinations.map((id) => register(registers, id));
+      return `${list(targets)} = load.${kind} ${place}`;
+    }
+    case "store":
+      return `store.${kind} ${place}, ${list(instruction.sources.map(read))}`;
+    case "atomic": {
+      const { comparand, source, destination } = instruction;
+      const values = comparand === null ? [source] : [comparand, source];
+      const name = `atomic.${instruction.function}.${kind}`;
+      const sources = values.map(read).join(", ");
+      return `${register(registers, destination)} = ${name} ${place}, ${sources}`;
+    }
+  }
+}
+
 /** The part of an instruction right of its guard. */
 function operationText(registers: Registers, instruction: Instruction): string {
   const read = (value: Operand): string => operand(registers, value);
-  const target = (id: RegisterId | null): string => register(registers, id);
-  const marks = modifiers(instruction);
+  const target = (id: RegisterId): string => register(registers, id);
   switch (instruction.op) {
     case "move":
       return `${target(instruction.destination)} = ${instruction.type} ${read(instruction.source)}`;
-    case "pack":
-      return `${target(instruction.destination)} = pack.${instruction.type} ${list(instruction.sources.map(read))}`;
-    case "unpack":
-      return `${list(instruction.destinations.map(target))} = unpack.${instruction.type} ${read(instruction.source)}`;
-    case "unary":
-      return `${target(instruction.destination)} = ${instruction.function}${marks}.${instruction.type} ${read(instruction.source)}`;
-    case "binary":
-      return `${target(instruction.destination)} = ${instruction.function}${marks}.${instruction.type} ${read(instruction.left)}, ${read(instruction.right)}`;
-    case "ternary":
-      return `${target(instruction.destination)} = ${instruction.function}${marks}.${instruction.type} ${read(instruction.a)}, ${read(instruction.b)}, ${read(instruction.c)}`;
+    case "pack": {
+      const { type, sources } = instruction;
+      return `${target(instruction.destination)} = pack.${type} ${list(sources.map(read))}`;
+    }
+    case "unpack": {
+      const targets = instruction.destinations.map((id) => register(registers, id));
+      return `${list(targets)} = unpack.${instruction.type} ${read(instruction.source)}`;
+    }
     case "compare":
       return compareText(registers, instruction);
-    case "select":
-      return `${target(instruction.destination)} = select.${instruction.type} ${guard(registers, instruction.predicate)} ? ${read(instruction.onTrue)} : ${read(instruction.onFalse)}`;
-    case "convert":
-      return `${target(instruction.destination)} = convert${marks}.${instruction.to}.${instruction.from} ${read(instruction.source)}`;
-    case "convertAddress":
-      return `${target(instruction.destination)} = ${instruction.direction}.${instruction.space}.${instruction.type} ${read(instruction.source)}`;
-    case "load":
-      return `${list(instruction.destinations.map(target))} = load.${instruction.space}${marks}.${instruction.type} ${address(registers, instruction.address)}`;
-    case "store":
-      return `store.${instruction.space}${marks}.${instruction.type} ${address(registers, instruction.address)}, ${list(instruction.sources.map(read))}`;
-    case "atomic": {
-      const { comparand } = instruction;
-      const expected = comparand === null ? "" : `${read(comparand)}, `;
-      return `${target(instruction.destination)} = atomic.${instruction.function}.${instruction.space}.${instruction.type} ${address(registers, instruction.address)}, ${expected}${read(instruction.source)}`;
+    case "select": {
+      const { type, onTrue, onFalse } = instruction;
+      const values = `${read(onTrue)} : ${read(onFalse)}`;
+      const choice = `${guard(registers, instruction.predicate)} ? ${values}`;
+      return `${target(instruction.destination)} = select.${type} ${choice}`;
     }
+    case "convert": {
+      const name = `convert${modifiers(instruction)}.${instruction.to}.${instruction.from}`;
+      return `${target(instruction.destination)} = ${name} ${read(instruction.source)}`;
+    }
+    case "load":
+    case "store":
+    case "atomic":
+      return accessText(registers, instruction);
     case "fence":
       return "fence";
+    case "unary":
+    case "binary":
+    case "ternary":
+    case "convertAddress":
+      return `${target(instruction.destination)} = ${computationText(registers, instruction)}`;
   }
 }
 
@@ -127,8 +172,11 @@ function terminatorText(registers: Registers, terminator: Terminator): string {
   switch (terminator.kind) {
     case "jump":
       return `jump b${String(terminator.target)}`;
-    case "branch":
-      return `branch ${guard(registers, terminator.predicate)} ? b${String(terminator.onTrue)} : b${String(terminator.onFalse)}`;
+    case "branch": {
+      const { predicate, onTrue, onFalse } = terminator;
+      const targets = `b${String(onTrue)} : b${String(onFalse)}`;
+      return `branch ${guard(registers, predicate)} ? ${targets}`;
+    }
     case "barrier":
       return `barrier, then b${String(terminator.resume)}`;
     case "exit":
@@ -146,7 +194,8 @@ function blockText(registers: Registers, block: BasicBlock, id: number): string 
 /** A kernel as text, one block after the other. */
 export function printKernel(kernel: Kernel): string {
   const { name, parameterBytes, sharedBytes, localBytes, registers } = kernel;
-  const sizes = `parameters ${String(parameterBytes)}, shared ${String(sharedBytes)}, local ${String(localBytes)}`;
+  const segments = { parameters: parameterBytes, shared: sharedBytes, local: localBytes };
+  const sizes = Object.entries(segments).map(([segment, bytes]) => `${segment} ${String(bytes)}`);
   const blocks = kernel.blocks.map((block, id) => blockText(registers, block, id));
-  return [`kernel ${name} (${sizes})`, ...blocks].join("\n") + "\n";
+  return [`kernel ${name} (${sizes.join(", ")})`, ...blocks].join("\n") + "\n";
 }

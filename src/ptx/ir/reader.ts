@@ -39,7 +39,7 @@ function isCompatible(wanted: DataType, register: DataType, width: Width): boole
   return isFloatType(wanted) === isFloatType(register) && !isFloatType(wanted);
 }
 
-/** One instruction, as the builder of its form reads it: operands are checked as they are asked for. */
+/** One instruction, as the builder of its form reads it: an operand is checked when asked for. */
 export class InstructionReader {
   readonly node: InstructionNode;
   readonly position: Position;

@@ -14,8 +14,10 @@ const NAMES: readonly SpecialRegister[] = [
 const BY_NAME: ReadonlyMap<string, SpecialRegister> = new Map(NAMES.map((name) => [name, name]));
 
 /** Special registers that PTX has and the engines do not. */
-const REFUSED =
-  /^%(?:clock_hi|globaltimer_(?:lo|hi)|pm\d+(?:_64)?|envreg\d+|(?:is_explicit_)?cluster\w*|n?clusterid|reserved_smem\w*|aggr_smem_size|current_graph_exec)$/;
+const REFUSED = [
+  /^%(?:clock_hi|globaltimer_lo|globaltimer_hi|aggr_smem_size|current_graph_exec)$/,
+  /^%(?:pm\d+(?:_64)?|envreg\d+|(?:is_explicit_)?cluster\w*|n?clusterid|reserved_smem\w*)$/,
+];
 
 /** The special register that a name with its component stands for (`%tid` and `x`), or null. */
 export function findSpecialRegister(
@@ -28,7 +30,8 @@ export function findSpecialRegister(
 }
 
 /** True for a special register of PTX that cannot be read here. */
-export const isRefusedSpecialRegister = (name: string): boolean => REFUSED.test(name);
+export const isRefusedSpecialRegister = (name: string): boolean =>
+  REFUSED.some((pattern) => pattern.test(name));
 
 /** How wide a special register is. */
 export function specialRegisterType(name: SpecialRegister): DataType {

@@ -1,8 +1,9 @@
 /**
  * The PTX intermediate representation: a kernel as a control-flow graph of typed instructions with
  * every name resolved. The front end (syntax, lowering) makes it, and both engines read it: the
- * interpreter, which is the oracle, and the code generator. Whatever neither engine can do is refused
- * while this is made, by name and position; so an engine never meets an instruction it does not know.
+ * interpreter, which is the oracle, and the code generator. Whatever neither engine can do is
+ * refused while this is made, by name and position; so an engine never meets an instruction it does
+ * not know.
  *
  * Semantics follow the PTX ISA document; the comments name its instruction where ours differs.
  */
@@ -93,8 +94,8 @@ export type Symbol = {
 };
 
 /**
- * A value read by an instruction. A constant's `bits` is the value's bit pattern at the width of the
- * type it is read as, without sign: -1 as s32 is 0xffffffffn, 1.0 as f32 is 0x3f800000n.
+ * A value read by an instruction. A constant's `bits` is the value's bit pattern at the width of
+ * the type it is read as, without sign: -1 as s32 is 0xffffffffn, 1.0 as f32 is 0x3f800000n.
  */
 export type Operand =
   | { readonly kind: "register"; readonly id: RegisterId }
@@ -121,7 +122,9 @@ export type Rounding = "rn" | "rz" | "rm" | "rp";
 /** A conversion may also round to an integer. `none`: the conversion is exact or PTX's default. */
 export type ConvertRounding = Rounding | "rni" | "rzi" | "rmi" | "rpi" | "none";
 
-/** `exact` is correctly rounded; `approx` and `full` as PTX defines them, within a documented ulp. */
+/**
+ * `exact` is correctly rounded; `approx` and `full` as PTX defines them, within a documented ulp.
+ */
 export type Precision = "exact" | "approx" | "full";
 
 export type UnaryFunction =
@@ -183,12 +186,17 @@ export type Comparison =
 export type AtomicFunction =
   "add" | "min" | "max" | "and" | "or" | "xor" | "exch" | "cas" | "inc" | "dec";
 
-/** Floating-point modifiers: `.ftz` and `.sat` (to [0, 1]; a NaN becomes +0). */
+/**
+ * Floating-point modifiers: `.ftz` and `.sat` (to [0, 1]; a NaN becomes +0). `.ftz` looks at the
+ * result rounded as if exponents had no end, so what only as a subnormal would round up to the
+ * smallest normal number becomes zero.
+ */
 type FloatModifiers = { readonly flushSubnormals: boolean; readonly saturate: boolean };
 
 /**
  * What an instruction does. `type` is the type its operands are read as, and its result has that
- * type too, except: mulWide and madWide (twice as wide, and so is madWide's `c`), popc and clz (u32).
+ * type too, except for mulWide and madWide (twice as wide, and so is madWide's `c`), and popc and
+ * clz (u32).
  */
 export type Operation =
   | {
@@ -299,7 +307,10 @@ export type Operation =
       readonly address: Address;
       readonly isVolatile: boolean;
     }
-  /** atom (destination: the old value) and red (destination null). `comparand` is for cas only. */
+  /**
+   * atom (destination: the old value) and red (destination null). `comparand` is for cas only. An
+   * f32 add flushes subnormals in global memory and does not in shared memory.
+   */
   | {
       readonly op: "atomic";
       readonly space: "global" | "shared" | "generic";

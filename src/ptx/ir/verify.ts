@@ -133,7 +133,16 @@ class Verifier {
       }
       case "fence":
         return;
-      default:
+      case "move":
+      case "pack":
+      case "unpack":
+      case "compare":
+      case "select":
+      case "convert":
+      case "convertAddress":
+      case "unary":
+      case "binary":
+      case "ternary":
         this.#computation(instruction);
     }
   }
@@ -176,7 +185,9 @@ class Verifier {
         this.#target(instruction.destination, instruction.type);
         this.#operand(instruction.source, instruction.type);
         return;
-      default:
+      case "unary":
+      case "binary":
+      case "ternary":
         this.#arithmetic(instruction);
     }
   }

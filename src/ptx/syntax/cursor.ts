@@ -1,8 +1,8 @@
-import { Refusal, type DiagnosticCode } from "./diagnostic.ts";
+import { Refusal, type DiagnosticCode, type Position } from "./diagnostic.ts";
 import { Lexer } from "./lexer.ts";
 import { describeToken, type Token, type TokenKind } from "./token.ts";
 
-/** Walks the tokens of one text with one token of foresight. Every refusal of the parser ends here. */
+/** Walks the tokens of one text, with one token of foresight. */
 export class Cursor {
   readonly text: string;
   readonly #lexer: Lexer;
@@ -22,6 +22,12 @@ export class Cursor {
 
   get following(): Token {
     return this.#following;
+  }
+
+  /** Where the current token stands: an object of its own, so that a tree does not keep tokens. */
+  get position(): Position {
+    const { line, column } = this.#current;
+    return { line, column };
   }
 
   /** Steps over the current token and gives it back. */

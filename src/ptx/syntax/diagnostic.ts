@@ -2,8 +2,8 @@
 export type Position = { readonly line: number; readonly column: number };
 
 /**
- * Why PTX text is refused. `invalid_ptx`: the text breaks PTX's own rules. `unsupported_*`: the text
- * may well be right, but neither engine can run it. `limit_exceeded`: past one of our own limits.
+ * Why PTX text is refused. `invalid_ptx`: it breaks PTX's own rules. `unsupported_*`: it may well
+ * be right, but neither engine can run it. `limit_exceeded`: past one of our own limits.
  */
 export type DiagnosticCode =
   | "invalid_ptx"

@@ -13,6 +13,9 @@ export const REGISTERS_MAX = 1 << 20;
 /** Bytes of one variable, and of all of a module's variables together. */
 export const VARIABLE_BYTES_MAX = 256 * 1024 * 1024;
 
+/** Bytes of local memory of one thread: CUDA's own limit since compute capability 2.0. */
+export const LOCAL_BYTES_MAX = 512 * 1024;
+
 /** Bytes of a kernel's parameters: 4 KiB until PTX 8.1, 32764 since. */
 export const PARAMETER_BYTES_MAX = 32_764;
 

@@ -8,7 +8,7 @@ const SPACES = new Set([".reg", ".sreg", ".const", ".global", ".local", ".param"
 SPACES.add(".tex").add(".shared::cta").add(".shared::cluster");
 
 const TYPE =
-  /^\.(?:pred|[bus](?:8|16|32|64|128)|f(?:16|32|64)|[bu]f16(?:x2)?|[fsu]16x2|tf32|e\dm\d(?:x2)?|(?:tex|sampler|surf)ref)$/;
+  /^\.(?:pred|[bus](?:8|16|32|64|128)|f(?:16|32|64)|bf16|b?f16x2|tf32|(?:tex|sampler|surf)ref)$/;
 
 const VECTOR_LENGTHS = { ".v2": 2, ".v4": 4, ".v8": 8 } as const;
 
@@ -18,7 +18,7 @@ export function startsVariable(cursor: Cursor): boolean {
 }
 
 function parseAddressInitialiser(cursor: Cursor): InitialiserNode {
-  const position = cursor.current;
+  const { position } = cursor;
   const isGeneric = cursor.is("generic") && cursor.following.text === "(";
   if (isGeneric) {
     cursor.take();
@@ -33,7 +33,7 @@ function parseAddressInitialiser(cursor: Cursor): InitialiserNode {
 }
 
 function parseInitialiser(cursor: Cursor, depth: number): InitialiserNode {
-  const position = cursor.current;
+  const { position } = cursor;
   if (depth > NESTING_DEPTH_MAX) {
     throw cursor.refuse("limit_exceeded", `an initialiser nests deeper than ${NESTING_DEPTH_MAX}`);
   }

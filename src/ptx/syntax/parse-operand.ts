@@ -31,8 +31,12 @@ function parseComponent(cursor: Cursor, nameEnd: number): string | null {
 
 /** A constant, a name or the sink: what a vector, a group or an address is made of. */
 function parseSimple(cursor: Cursor): OperandNode {
-  const position = cursor.current;
-  if (startsConstant(cursor)) return { ...parseLiteral(cursor), position };
+  const { position } = cursor;
+  if (startsConstant(cursor)) {
+    const literal = parseLiteral(cursor);
+    if (literal.kind === "integer") return { kind: "integer", bits: literal.bits, position };
+    return { kind: "float", bits: literal.bits, width: literal.width, position };
+  }
   if (cursor.accept("!")) {
     const { text } = cursor.expectKind("word", "a predicate register after '!'");
     return { kind: "negated", name: text, position };
@@ -44,14 +48,14 @@ function parseSimple(cursor: Cursor): OperandNode {
 }
 
 function parseAddressPart(cursor: Cursor): OperandNode {
-  const position = cursor.current;
+  const { position } = cursor;
   if (!cursor.accept("{")) return parseSimple(cursor);
   return { kind: "vector", elements: parseList(cursor, "}", parseSimple), position };
 }
 
 /** One operand of an instruction. */
 export function parseOperand(cursor: Cursor): OperandNode {
-  const position = cursor.current;
+  const { position } = cursor;
   if (cursor.accept("[")) {
     return { kind: "memory", parts: parseList(cursor, "]", parseAddressPart), position };
   }

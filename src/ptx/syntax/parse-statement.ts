@@ -102,8 +102,8 @@ function parseInstruction(cursor: Cursor): InstructionNode {
   if (!cursor.is(";")) throw cursor.unexpected("',' or ';' after the operand");
   const { end } = cursor.take();
   const position = positionOf(opcode);
-  const head = { kind: "instruction", guard, opcode: opcode.text } as const;
-  return { ...head, modifiers, operands, position, start, end };
+  const { text } = opcode;
+  return { kind: "instruction", guard, opcode: text, modifiers, operands, position, start, end };
 }
 
 function parseLabel(cursor: Cursor): LabelNode | BranchTargetsNode {

@@ -24,7 +24,8 @@ function parseVersion(cursor: Cursor): [number, number] {
   const [major = 0, minor = 0] = token.text.split(".").map(Number);
   const [majorMax, minorMax] = PTX_VERSION_MAX;
   if (major > majorMax || (major === majorMax && minor > minorMax)) {
-    const message = `PTX ${token.text} is newer than ${majorMax}.${minorMax}, the newest known here`;
+    const newest = `${majorMax}.${minorMax}`;
+    const message = `PTX ${token.text} is newer than ${newest}, the newest known here`;
     throw new Refusal("unsupported_ptx_version", token, message);
   }
   return [major, minor];

@@ -16,8 +16,8 @@ function literal(value: Literal): string {
   return `${value.width === 32 ? "0f" : "0d"}${digits}`;
 }
 
-const signed = (offset: bigint): string =>
-  offset === 0n ? "" : offset > 0n ? `+${offset.toString()}` : offset.toString();
+/** `+4` or `+-4`, which is how PTX writes a negative offset. */
+const signed = (offset: bigint): string => (offset === 0n ? "" : `+${offset.toString()}`);
 
 const commas = (nodes: readonly OperandNode[]): string => nodes.map(operand).join(", ");
 
@@ -112,7 +112,7 @@ function functionText(node: FunctionNode): string {
   const head = `${linkage}${node.isEntry ? ".entry" : ".func"}${returns} ${node.name}`;
   const start = `${head}${group(node.parameters)}${directives.join("")}`;
   if (node.body === null) return `${start};`;
-  return [`${start}`, "{", ...statements(node.body.statements, "\t"), "}"].join("\n");
+  return [start, "{", ...statements(node.body.statements, "\t"), "}"].join("\n");
 }
 
 /** A whole module as PTX text. */

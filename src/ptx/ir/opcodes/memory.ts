@@ -109,24 +109,27 @@ const STORE_SPACE = "space=global|shared|shared::cta|local?";
 const ANY_TYPE = `${TYPE}|b128`;
 const ANY_SPACE =
   "space=param|param::func|param::entry|global|const|shared|shared::cta|shared::cluster|local?";
-const ANY_HINT = "hint=L2::cache_hint? unified=unified?";
+const LOAD_ORDER = `order=weak|volatile|relaxed|acquire? ${SCOPE}`;
+const STORE_ORDER = `order=weak|volatile|relaxed|release? ${SCOPE}`;
+const LOAD_CACHE = `cache=ca|cg|cs|lu|cv? nc? ${EVICT} ${FETCH}`;
+const STORE_CACHE = `cache=wb|cg|cs|wt? ${EVICT}`;
+
+// What PTX has beyond that: 128 bits, vectors of 8, clusters, cache policies.
+const ANY_ORDER = "order=weak|volatile|relaxed|acquire|release|mmio?";
+const ANY_HINT =
+  "L2a=L2::evict_last|L2::evict_normal|L2::evict_first? hint=L2::cache_hint? unified=unified?";
+const ANY_VECTOR = "vector=v2|v4|v8?";
+const ANY_FUNCTION = "function=add|min|max noftz?";
+const ANY_NUMBER = "type=f16|f16x2|bf16|bf16x2|f32|u32|s32|u64|f64";
+
+const pattern = (...slots: readonly string[]): string => slots.join(" ");
 
 const LOADS: readonly Form[] = [
-  form(
-    `ld order=weak|volatile|relaxed|acquire? ${SCOPE} ${LOAD_SPACE} cache=ca|cg|cs|lu|cv? nc? ${EVICT} ${FETCH} ${VECTOR} ${TYPE}`,
-    load,
-  ),
+  form(pattern("ld", LOAD_ORDER, LOAD_SPACE, LOAD_CACHE, VECTOR, TYPE), load),
   form(`ldu space=global? ${VECTOR} ${TYPE}`, load),
-  refused(
-    `ld order=weak|volatile|relaxed|acquire|mmio? ${SCOPE} ${ANY_SPACE} cache=ca|cg|cs|lu|cv? nc? ${EVICT} L2a=L2::evict_last|L2::evict_normal|L2::evict_first? ${ANY_HINT} ${FETCH} vector=v2|v4|v8? ${ANY_TYPE}`,
-  ),
-  form(
-    `st order=weak|volatile|relaxed|release? ${SCOPE} ${STORE_SPACE} cache=wb|cg|cs|wt? ${EVICT} ${VECTOR} ${TYPE}`,
-    store,
-  ),
-  refused(
-    `st order=weak|volatile|relaxed|release|mmio? ${SCOPE} ${ANY_SPACE} cache=wb|cg|cs|wt? ${EVICT} L2a=L2::evict_last|L2::evict_normal|L2::evict_first? ${ANY_HINT} vector=v2|v4|v8? ${ANY_TYPE}`,
-  ),
+  refused(pattern("ld", ANY_ORDER, SCOPE, ANY_SPACE, LOAD_CACHE, ANY_HINT, ANY_VECTOR, ANY_TYPE)),
+  form(pattern("st", STORE_ORDER, STORE_SPACE, STORE_CACHE, VECTOR, TYPE), store),
+  refused(pattern("st", ANY_ORDER, SCOPE, ANY_SPACE, STORE_CACHE, ANY_HINT, ANY_VECTOR, ANY_TYPE)),
   form("prefetch space=global|local? level=L1|L2", prefetch),
   form("prefetchu level=L1", prefetch),
   refused("prefetch space=global? level=L2::evict_last|L2::evict_normal|tensormap"),
@@ -140,9 +143,7 @@ const arithmetic = (opcode: "atom" | "red"): Form[] => [
   form(`${opcode} ${ORDER} function=min|max type=u32|s32|u64|s64`, atomic),
   form(`${opcode} ${ORDER} function=and|or|xor type=b32|b64`, atomic),
   form(`${opcode} ${ORDER} function=inc|dec type=u32`, atomic),
-  refused(
-    `${opcode} ${ATOMIC_ORDER} space=global|shared|shared::cta|shared::cluster? function=add|min|max noftz? ${ANY_HINT} vector=v2|v4|v8? type=f16|f16x2|bf16|bf16x2|f32|u32|s32|u64|f64`,
-  ),
+  refused(pattern(opcode, ATOMIC_ORDER, ANY_SPACE, ANY_FUNCTION, ANY_HINT, ANY_VECTOR, ANY_NUMBER)),
 ];
 
 const ATOMIC_FORMS: readonly Form[] = [

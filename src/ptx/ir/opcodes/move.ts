@@ -99,6 +99,9 @@ const convertAddress: Builder = (reader) => {
 };
 
 const CONVERTED = `u8|u16|u32|u64|s8|s16|s32|s64|f16|f32|f64`;
+// What PTX has beyond that: the 16-bit, 8-bit and smaller floating-point types.
+const SMALL_FLOATS = `${HALVES}|tf32|ue8m0x2|e4m3x2|e5m2x2|e2m1x2|e2m3x2|e3m2x2|e4m3x4|e5m2x4`;
+const SMALL_MODIFIERS = "rounding=rn|rz|rm|rp|rna|rs? relu? satfinite? scaled? ftz? sat?";
 const ADDRESS_SPACE = "space=const|global|local|shared|param|shared::cta|param::entry";
 
 export const MOVES: readonly Form[] = [
@@ -109,7 +112,7 @@ export const MOVES: readonly Form[] = [
     convert,
   ),
   refused(
-    `cvt rounding=rn|rz|rm|rp|rna|rs? relu? satfinite? scaled? ftz? sat? relu? to=${HALVES}|tf32|${CONVERTED}|ue8m0x2|e4m3x2|e5m2x2|e2m1x2|e2m3x2|e3m2x2|e4m3x4|e5m2x4 from=${HALVES}|${CONVERTED}|e4m3x2|e5m2x2|e2m1x2|e2m3x2|e3m2x2|ue8m0x2`,
+    `cvt ${SMALL_MODIFIERS} to=${SMALL_FLOATS}|${CONVERTED} from=${SMALL_FLOATS}|${CONVERTED}`,
   ),
   refused("cvt pack sat? to=u16|s16|u8|s8|u4|s4|u2|s2 from=s32 base=b32?"),
   form(`cvta ${ADDRESS_SPACE} type=u32|u64`, convertAddress),

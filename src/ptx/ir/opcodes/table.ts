@@ -34,6 +34,14 @@ function group(forms: readonly Form[]): ReadonlyMap<string, readonly Form[]> {
 /** Opcode to its forms, those that are refused included. */
 export const OPCODES = group([...ARITHMETIC, ...LOGIC, ...MOVES, ...MEMORY, ...CONTROL]);
 
+const CALL_ARGUMENTS = "it passes an argument of a call, and calls are not supported";
+
+/** Why an instruction of PTX is refused, when more is known than that it is not in the table. */
+function describeRefusal({ opcode, modifiers }: InstructionNode): string {
+  const isArgument = opcode === "st" && modifiers.some((word) => word.startsWith("param"));
+  return isArgument ? CALL_ARGUMENTS : describeForms(opcode);
+}
+
 /** "supported forms of 'shfl': none", from the table itself. */
 export function describeForms(opcode: string): string {
   const forms = (OPCODES.get(opcode) ?? []).filter(({ build }) => build !== null);
@@ -56,7 +64,7 @@ export function findForm(node: InstructionNode, text: string): Match {
     const match = matchForm(candidate, modifiers);
     if (match === null) continue;
     if (match.form.build !== null) return match;
-    const message = `'${text}' cannot be run here; ${describeForms(opcode)}`;
+    const message = `'${text}' cannot be run here; ${describeRefusal(node)}`;
     throw new Refusal("unsupported_instruction", position, message);
   }
   if (forms === undefined) {

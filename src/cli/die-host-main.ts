@@ -1,0 +1,77 @@
+/**
+ * A die host's process: all native code and all devices live in here. It is started by the owner with
+ * one socket, and ends when that closes, however the owner went.
+ *
+ *   node die-host-main.js --backend auto|cuda|soft --dies N
+ */
+import { Socket } from "node:net";
+import { parseArgs } from "node:util";
+
+import { err, ok, systemClock, type Result } from "../base/mod.ts";
+import type { Gpu, GpuRefusal, ReadSignatures } from "../gpu/mod.ts";
+import { DieHost, HOST_SOCKET_FD, type OpenedGpu } from "../owner/mod.ts";
+
+type OpenGpu = () => Result<OpenedGpu, GpuRefusal>;
+
+/** sysexits.h: EX_SOFTWARE. */
+const EXIT_BUG = 70;
+
+async function softOpener(dies: number): Promise<() => Gpu> {
+  const { openSoftGpu } = await import("../gpu-soft/mod.ts");
+  return () => openSoftGpu({ devices: dies });
+}
+
+async function cudaOpener(): Promise<() => Result<Gpu, GpuRefusal>> {
+  const [{ openCudaGpu }, { formatDiagnostic, readSignatures }] = await Promise.all([
+    import("../gpu-cuda/mod.ts"),
+    import("../ptx/mod.ts"),
+  ]);
+  const read: ReadSignatures = (ptx, fileName) => {
+    const signatures = readSignatures(ptx, fileName);
+    if (signatures.ok) return signatures;
+    return err({ message: formatDiagnostic(signatures.error) });
+  };
+  return () => openCudaGpu({ readSignatures: read });
+}
+
+/** Loads the code of the backend, and of no other: CUDA's brings native code into the process. */
+async function openerOf(backend: string, dies: number): Promise<OpenGpu> {
+  if (backend === "soft") {
+    const openSoft = await softOpener(dies);
+    return () => ok({ gpu: openSoft(), note: null });
+  }
+  const openCuda = await cudaOpener();
+  const openSoft = backend === "auto" ? await softOpener(dies) : null;
+  return () => {
+    const gpu = openCuda();
+    if (gpu.ok) return ok({ gpu: gpu.value, note: null });
+    if (openSoft === null) return gpu;
+    return ok({ gpu: openSoft(), note: `backend soft, since ${gpu.error.message}` });
+  };
+}
+
+/** Ends this process without running any handler: nothing that is mapped or resident is released. */
+function endNow(): void {
+  process.kill(process.pid, "SIGKILL");
+}
+
+const { values: flags } = parseArgs({
+  options: {
+    backend: { type: "string", default: "auto" },
+    dies: { type: "string", default: "2" },
+  },
+});
+process.on("uncaughtException", (error) => {
+  process.stderr.write(`bug: ${error.stack ?? String(error)}\n`);
+  process.exit(EXIT_BUG);
+});
+const socket = new Socket({ fd: HOST_SOCKET_FD });
+const host = new DieHost({
+  openGpu: await openerOf(flags.backend, Number(flags.dies)),
+  write: (frame) => void socket.write(frame),
+  clock: systemClock,
+});
+socket.on("data", (chunk) => host.receive(chunk));
+// The owner is gone, whether it left or was killed: so is the reason to hold anything.
+socket.on("close", endNow);
+socket.on("error", endNow);

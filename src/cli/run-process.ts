@@ -1,0 +1,68 @@
+/** One command line in one process, from its first word to its exit code. */
+import { readFileSync } from "node:fs";
+import { createLineSink } from "../base/mod.ts";
+import { bugText } from "./application-text.ts";
+import { EXIT } from "./exit-code.ts";
+import type { OpenOwner } from "./open-owner.ts";
+import { runCli } from "./run-cli.ts";
+import { stateDirectoryOf, type LeaveSignal, type Surroundings } from "./surroundings.ts";
+
+export type ProcessOptions = {
+  readonly words: readonly string[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly temporaryDirectory: string;
+  /** Of package.json, which names the version. */
+  readonly packagePath: string;
+  readonly openOwner: OpenOwner;
+};
+
+const LEAVE_SIGNALS: readonly LeaveSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+
+/** Runs the command line and ends the process: a die host or a socket must not keep it alive. */
+export async function runProcess(process: NodeJS.Process, options: ProcessOptions): Promise<never> {
+  const surroundings = surroundingsOf(process, options);
+  process.on("uncaughtException", (error) => {
+    surroundings.errors.write(`${bugText(error)}\n`);
+    process.exit(EXIT.bug);
+  });
+  const version = (): string => readVersion(options.packagePath);
+  process.exit(await runCli(options.words, surroundings, version));
+}
+
+function surroundingsOf(process: NodeJS.Process, options: ProcessOptions): Surroundings {
+  const { stdout } = process;
+  return {
+    workingDirectory: process.cwd(),
+    stateDirectory: stateDirectoryOf(options.environment),
+    temporaryDirectory: options.temporaryDirectory,
+    // Read when first asked for: merely touching stdin starts to read it.
+    get stdin() {
+      return process.stdin;
+    },
+    ...{ stdout, now: () => new Date() },
+    get isInteractive() {
+      return process.stdin.isTTY && stdout.isTTY;
+    },
+    output: createLineSink({ fileDescriptor: 1 }),
+    errors: createLineSink({ fileDescriptor: 2 }),
+    onSignal: (listener) => {
+      for (const signal of LEAVE_SIGNALS) process.on(signal, listener);
+      return () => {
+        for (const signal of LEAVE_SIGNALS) process.off(signal, listener);
+      };
+    },
+    onExit: (listener) => {
+      process.on("exit", listener);
+      return () => {
+        process.off("exit", listener);
+      };
+    },
+    exit: (code) => process.exit(code),
+    openOwner: options.openOwner,
+  };
+}
+
+function readVersion(path: string): string {
+  const { version } = JSON.parse(readFileSync(path, "utf8")) as { readonly version: string };
+  return version;
+}

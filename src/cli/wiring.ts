@@ -1,0 +1,68 @@
+/** Puts an owner together: the board, the die hosts, the journal. The one place that chooses. */
+import { join } from "node:path";
+import { err, ok, systemClock, type Log } from "../base/mod.ts";
+import { createDirectBoard, createSimBoard, type Board } from "../board/mod.ts";
+import {
+  createHostLauncher,
+  createOwner,
+  noJournal,
+  openJournal,
+  type Journal,
+} from "../owner/mod.ts";
+import type { OpenOwner, OwnerRequest } from "./open-owner.ts";
+
+/** Dies of the software GPU and of the simulated board, unless one says otherwise. */
+const DIES_DEFAULT = 2;
+
+/** How long the simulated window takes to move: what a reprogrammed bridge window takes or so. */
+const SIM_ACQUIRE_MS = 1;
+
+export type WiringOptions = {
+  /** What starts a die host; `--backend B --dies N` is appended. */
+  readonly dieHostCommand: readonly [string, ...string[]];
+  /** Absolute path of kernels/base.ptx. */
+  readonly basePayload: string;
+  readonly now: () => Date;
+};
+
+export function createOpenOwner(options: WiringOptions): OpenOwner {
+  const { dieHostCommand, basePayload, now } = options;
+  return (request) => {
+    const board = boardFor(request);
+    if (board === null) {
+      const mend = "use --slot direct, or --slot sim to try a single window";
+      const message = `--slot bar_swap is not supported by this version; ${mend}`;
+      return Promise.resolve(err({ code: "not_supported", message }));
+    }
+    const { backend, dies, log, timeoutMs, stateDirectory } = request;
+    const hostFlags = ["--backend", backend, "--dies", String(dies ?? DIES_DEFAULT)];
+    const owner = createOwner({
+      ...{ board, log, clock: systemClock, workTimeoutMs: timeoutMs },
+      launchHost: createHostLauncher({ command: [...dieHostCommand, ...hostFlags], log }),
+      baseModule: { name: "base.ptx", path: basePayload },
+      journal: journalIn(stateDirectory, now, log),
+    });
+    return Promise.resolve(ok({ owner, basePayload }));
+  };
+}
+
+function boardFor({ slot, dies }: OwnerRequest): Board | null {
+  switch (slot) {
+    case "direct":
+      return createDirectBoard({ dies });
+    case "sim": {
+      const count = dies ?? DIES_DEFAULT;
+      return createSimBoard({ dies: count, clock: systemClock, acquireMs: SIM_ACQUIRE_MS });
+    }
+    case "bar_swap":
+      return null;
+  }
+}
+
+/** Without a journal the owner still works; only a wedged host stays unexplained. */
+function journalIn(stateDirectory: string, now: () => Date, log: Log): Journal {
+  const journal = openJournal(join(stateDirectory, "bring-up.journal"), now);
+  if (journal.ok) return journal.value;
+  log(`no bring-up journal, going on without: ${journal.error}; --state-dir names another folder`);
+  return noJournal;
+}

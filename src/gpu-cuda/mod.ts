@@ -1,0 +1,1 @@
+export { openCudaGpu, type CudaOptions } from "./cuda-gpu.ts";

@@ -1,0 +1,2 @@
+export { openSoftGpu } from "./open-soft-gpu.ts";
+export type { SoftGpuOptions } from "./soft-gpu.ts";

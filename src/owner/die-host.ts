@@ -1,0 +1,184 @@
+/**
+ * The die host's side of the protocol: all native code and all devices live behind it, in a child
+ * process that may die without taking anything else with it.
+ */
+import {
+  createMutex,
+  err,
+  invariant,
+  ok,
+  type Clock,
+  type Mutex,
+  type Result,
+} from "../base/mod.ts";
+import type { Gpu, GpuRefusal } from "../gpu/mod.ts";
+import {
+  createFrameReader,
+  encodeFrame,
+  type HostCallName,
+  type HostCalls,
+  type HostMessage,
+  type HostRequest,
+} from "./frames.ts";
+import { HostDie, refusalCause } from "./host-die.ts";
+import { lossOf } from "./host-failure.ts";
+import { runJob } from "./host-job.ts";
+import type { JobCause } from "./job.ts";
+
+/** A backend that was opened, and one line for the log where there is something to say. */
+export type OpenedGpu = { readonly gpu: Gpu; readonly note: string | null };
+
+export type DieHostOptions = {
+  /** Opens the backend on the first `initialise`. */
+  readonly openGpu: () => Result<OpenedGpu, GpuRefusal>;
+  readonly write: (frame: Buffer) => void;
+  readonly clock: Clock;
+};
+
+type Reply<K extends HostCallName> = Promise<Result<HostCalls[K]["reply"], JobCause>>;
+
+type HeldDie = { readonly die: HostDie; readonly queue: Mutex };
+
+export class DieHost {
+  readonly #options: DieHostOptions;
+  readonly #read = createFrameReader();
+  readonly #dies = new Map<number, HeldDie>();
+  #opened: OpenedGpu | null = null;
+  /** The die that the window shows; undefined where every die is mapped. */
+  #windowDie: number | undefined = undefined;
+
+  constructor(options: DieHostOptions) {
+    this.#options = options;
+  }
+
+  /** Takes bytes from the owner. Requests for one die are done in order; dies do not wait. */
+  receive(chunk: Buffer): void {
+    for (const frame of this.#read(chunk)) void this.#answer(frame as HostRequest);
+  }
+
+  #send(message: HostMessage): void {
+    this.#options.write(encodeFrame(message));
+  }
+
+  async #answer(request: HostRequest): Promise<void> {
+    const { id } = request;
+    if (request.call === "start") {
+      await this.#start(id, request.body);
+      return;
+    }
+    try {
+      const reply = await this.#call(request);
+      if (reply.ok) this.#send({ id, kind: "reply", body: reply.value });
+      else this.#send({ id, kind: "failure", failure: { kind: "refused", cause: reply.error } });
+    } catch (error) {
+      const { what, cause } = lossOf(error);
+      const kind = what === "device" ? "lost" : "refused";
+      this.#send({ id, kind: "failure", failure: { kind, cause } });
+    }
+  }
+
+  #call(request: Exclude<HostRequest, { readonly call: "start" }>): Reply<HostCallName> {
+    switch (request.call) {
+      case "initialise":
+        return Promise.resolve(this.#initialise());
+      case "count":
+        return Promise.resolve(ok({ devices: this.#gpu().deviceCount }));
+      case "window":
+        return Promise.resolve(this.#moveWindow(request.body.die));
+      case "context":
+        return Promise.resolve(this.#openContext(request.body.die, request.body.ordinal));
+      case "module":
+        return this.#onDie(request.body.die, ({ die }) => {
+          const module = die.module(request.body.module);
+          return module.ok ? ok({ kernels: module.value.kernelNames }) : module;
+        });
+      case "resident":
+        return this.#onDie(request.body.die, ({ die }) => {
+          const made = die.resident(request.body.buffer, request.body.bytes);
+          return made.ok ? ok({ address: String(made.value.address) }) : made;
+        });
+      case "probe":
+        return this.#onDie(request.body.die, async ({ die }) => {
+          const right = await die.probe(request.body.module);
+          return right.ok ? ok({ right: right.value }) : right;
+        });
+      case "collect":
+        return this.#onDie(request.body.die, ({ die }) => die.collect(request.body));
+      case "memory":
+        return this.#onDie(request.body.die, ({ die }) => ok(die.context.memory()));
+    }
+  }
+
+  #initialise(): Result<HostCalls["initialise"]["reply"], JobCause> {
+    if (this.#opened === null) {
+      const opened = this.#options.openGpu();
+      if (!opened.ok) return err(refusalCause(opened.error));
+      this.#opened = opened.value;
+    }
+    const { gpu, note } = this.#opened;
+    const devices = [];
+    for (let ordinal = 0; ordinal < gpu.deviceCount; ordinal++) {
+      const info = gpu.deviceInfo(ordinal);
+      if (!info.ok) return err(refusalCause(info.error));
+      devices.push(info.value);
+    }
+    return ok({ devices, note });
+  }
+
+  #openContext(die: number, ordinal: number): Result<HostCalls["context"]["reply"], JobCause> {
+    this.#checkMapped(die);
+    // A bring-up that failed on a later rung begins again here, and must not make a second context.
+    const held = this.#dies.get(die);
+    if (held !== undefined) return ok({ device: held.die.context.device });
+    const context = this.#gpu().openContext(ordinal);
+    if (!context.ok) return err(refusalCause(context.error));
+    this.#dies.set(die, { die: new HostDie(context.value), queue: createMutex() });
+    return ok({ device: context.value.device });
+  }
+
+  #moveWindow(die: number): Result<object, JobCause> {
+    for (const [other, { queue }] of this.#dies) {
+      invariant(!queue.isLocked(), `die ${String(other)} is idle when the window moves`);
+    }
+    this.#windowDie = die;
+    return ok({});
+  }
+
+  #start(id: number, body: HostCalls["start"]["request"]): Promise<void> {
+    const { die, queue } = this.#held(body.die);
+    this.#checkMapped(body.die);
+    return queue.run(async () => {
+      const onLaunched = (): void => this.#send({ id, kind: "reply", body: {} });
+      const result = await runJob(die, body.job, this.#options.clock, onLaunched);
+      this.#send({ id, kind: "finished", result });
+    });
+  }
+
+  #onDie<T>(
+    number: number,
+    task: (held: HeldDie) => Result<T, JobCause> | Promise<Result<T, JobCause>>,
+  ): Promise<Result<T, JobCause>> {
+    const held = this.#held(number);
+    this.#checkMapped(number);
+    return held.queue.run(async () => task(held));
+  }
+
+  #gpu(): Gpu {
+    invariant(this.#opened !== null, "the backend was opened by `initialise`");
+    return this.#opened.gpu;
+  }
+
+  #held(die: number): HeldDie {
+    const held = this.#dies.get(die);
+    invariant(held !== undefined, `die ${String(die)} has a context`);
+    return held;
+  }
+
+  /** Invariant 1, held on this side too: a context is touched only while its die is mapped. */
+  #checkMapped(die: number): void {
+    invariant(
+      this.#windowDie === undefined || this.#windowDie === die,
+      `die ${String(die)} is touched while the window shows die ${String(this.#windowDie)}`,
+    );
+  }
+}

@@ -1,0 +1,25 @@
+import { invariant } from "../base/mod.ts";
+import type { DieState } from "./reports.ts";
+
+/**
+ * Which state may follow which (DESIGN section 4). `lost` is a die whose host died under it, `faulted`
+ * one whose own context failed; both begin again from the slot, since binding survives a process.
+ */
+const NEXT: Readonly<Record<DieState, readonly DieState[]>> = {
+  absent: ["discovered"],
+  discovered: ["in-slot", "lost"],
+  "in-slot": ["bound", "discovered", "lost"],
+  bound: ["in-slot", "online", "faulted", "lost"],
+  online: ["faulted", "lost"],
+  faulted: ["in-slot", "lost"],
+  lost: ["in-slot", "lost"],
+};
+
+/** True where `to` may follow `from`. */
+export const canFollow = (from: DieState, to: DieState): boolean => NEXT[from].includes(to);
+
+/** Checks a change of state and returns the new one; one that the table lacks is a bug. */
+export function nextState(from: DieState, to: DieState): DieState {
+  invariant(canFollow(from, to), `a die does not go from ${from} to ${to}`);
+  return to;
+}

@@ -1,0 +1,264 @@
+/**
+ * The owner: holds every die's context resident, moves the window between them, and runs work on
+ * them. It holds no native code and no payload; both live in die hosts.
+ */
+import { err, ok, type Clock, type Log, type Result } from "../base/mod.ts";
+import type { Board, BoardDie, CountedDevice } from "../board/mod.ts";
+import { bindDie, makeResident, rung, type BringUpFailure, type BringUpTools } from "./bring-up.ts";
+import { Die } from "./die.ts";
+import type { HostFailure } from "./frames.ts";
+import { HostKeeper } from "./host-keeper.ts";
+import type { HostLauncher } from "./host-link.ts";
+import type { Journal } from "./journal.ts";
+import type { JobCause, ModuleReference } from "./job.ts";
+import {
+  DIES_MAX,
+  type Discovery,
+  type OnlineReport,
+  type OwnerRefusal,
+  type OwnerRefusalCode,
+} from "./reports.ts";
+import {
+  createOpenWindow,
+  createSingleWindow,
+  DEFAULT_WINDOW_POLICY,
+  type Lease,
+  type Window,
+  type WindowPolicy,
+} from "./window.ts";
+
+export type OwnerOptions = {
+  readonly board: Board;
+  readonly launchHost: HostLauncher;
+  /** The base payload, which every context loads. */
+  readonly baseModule: ModuleReference;
+  readonly log: Log;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly windowPolicy?: WindowPolicy;
+};
+
+export const refuse = (code: OwnerRefusalCode, message: string): Result<never, OwnerRefusal> =>
+  err({ code, message });
+
+/** A die is leased while its host may be told to do something with it. */
+export type Serving = { readonly die: Die; readonly lease: Lease };
+
+/** The dies, their hosts and the window: what every operation of the owner works on. */
+export class DieTable {
+  readonly options: OwnerOptions;
+  readonly window: Window;
+  readonly #dies = new Map<number, Die>();
+  readonly #keepers = new Map<number, HostKeeper>();
+  readonly #tools: BringUpTools;
+  readonly #notes = new Set<string>();
+  isLeaving = false;
+
+  constructor(options: OwnerOptions) {
+    const { board, clock, log } = options;
+    this.options = options;
+    this.#tools = options;
+    this.window =
+      board.slotKind === "direct"
+        ? createOpenWindow()
+        : createSingleWindow({
+            clock,
+            policy: options.windowPolicy ?? DEFAULT_WINDOW_POLICY,
+            move: (die) => this.#moveWindow(die),
+          });
+    log(`owner: slot ${board.slotKind}`);
+  }
+
+  /** All dies that were discovered, by number. */
+  dies(): readonly Die[] {
+    return [...this.#dies.values()].sort((a, b) => a.number - b.number);
+  }
+
+  keepers(): readonly HostKeeper[] {
+    return [...this.#keepers.values()];
+  }
+
+  /** Finds the dies; those that are known stay as they are. */
+  async discover(): Promise<Result<Discovery, OwnerRefusal>> {
+    if (this.isLeaving) return refuse("leaving", "the owner is leaving");
+    const found = await this.options.board.discover(() => this.inventory());
+    if (!found.ok) return refuse("no_device", `${found.error.call}: ${found.error.message}`);
+    for (const board of found.value.slice(0, DIES_MAX)) {
+      if (!this.#dies.has(board.die)) this.#dies.set(board.die, this.#createDie(board));
+    }
+    const dies = this.dies().map(({ number, board, residence }) => ({
+      die: number,
+      address: board.address,
+      deviceName: residence?.device.name ?? board.name,
+    }));
+    return ok({ dies, occupant: this.window.occupant() });
+  }
+
+  /** What devices the driver counts, asked through the first host. */
+  async inventory(): Promise<Result<readonly CountedDevice[], { call: string; message: string }>> {
+    const devices = await this.#keeperOf(0).initialise();
+    if (devices.ok) return devices;
+    const { call, message } = devices.error.cause;
+    return err({ call, message });
+  }
+
+  /** The die of that number, discovering first where nobody has. */
+  async dieOf(number: number): Promise<Result<Die, OwnerRefusal>> {
+    if (this.isLeaving) return refuse("leaving", "the owner is leaving");
+    if (!Number.isInteger(number) || number < 0 || number >= DIES_MAX) {
+      return refuse("no_such_die", `bad die ${String(number)} (range 0..${String(DIES_MAX - 1)})`);
+    }
+    if (this.#dies.size === 0) {
+      const found = await this.discover();
+      if (!found.ok) return found;
+    }
+    const die = this.#dies.get(number);
+    if (die !== undefined) return ok(die);
+    const last = this.#dies.size - 1;
+    return refuse("no_such_die", `no die ${String(number)} here (found: 0..${String(last)})`);
+  }
+
+  /** A lease on a die that is online; one that was lost is brought back first. */
+  async serve(number: number): Promise<Result<Serving, OwnerRefusal>> {
+    const found = await this.dieOf(number);
+    if (!found.ok) return found;
+    const die = found.value;
+    if (!die.isOnline) {
+      if (!die.isWanted) {
+        return refuse("not_online", `die not online; run 'online ${String(number)}' first`);
+      }
+      const back = await this.bringOnline(die);
+      if (!back.ok) return back;
+    }
+    const lease = await this.window.lease(number);
+    return lease.ok ? ok({ die, lease: lease.value }) : lease;
+  }
+
+  /** Brings the die online where it is not. Two callers at once bring it up once. */
+  bringOnline(die: Die): Promise<Result<OnlineReport, OwnerRefusal>> {
+    return die.bringUpLock.run(async () => {
+      const startMs = this.options.clock.nowMs();
+      const wasOnline = die.isOnline;
+      if (!wasOnline) {
+        const done = await this.#climb(die);
+        if (!done.ok) return done;
+      }
+      const { residence } = die;
+      if (residence === null) return refuse("die_failed", die.lastCause?.message ?? "it was lost");
+      die.isWanted = true;
+      return ok({
+        die: die.number,
+        wasOnline,
+        ordinal: residence.ordinal,
+        address: die.board.address,
+        deviceName: residence.device.name,
+        inputAddress: residence.inputAddress,
+        outputAddress: residence.outputAddress,
+        elapsedMs: this.options.clock.nowMs() - startMs,
+      });
+    });
+  }
+
+  /** Climbs the ladder under a lease, and puts the die's state right whatever happens. */
+  async #climb(die: Die): Promise<Result<void, OwnerRefusal>> {
+    const lease = await this.window.lease(die.number);
+    if (!lease.ok) return lease;
+    try {
+      die.state = "in-slot";
+      const bound = await bindDie(this.#tools, die.number);
+      if (!bound.ok) {
+        die.state = "discovered";
+        return bringUpRefusal(bound.error);
+      }
+      die.state = "bound";
+      const resident = await makeResident(this.#tools, die);
+      if (!resident.ok) {
+        if (resident.error.kind === "lost") this.fail(die, resident.error.cause);
+        else die.state = "in-slot";
+        return bringUpRefusal(resident.error);
+      }
+      die.residence = resident.value;
+      die.state = "online";
+      die.isReady = true;
+      return ok(undefined);
+    } finally {
+      lease.value.release();
+    }
+  }
+
+  /** The die's context failed: its host is ended, and what it held is brought back. */
+  fail(die: Die, cause: JobCause): void {
+    if (die.state === "bound" || die.state === "online") die.lose("faulted", cause);
+    die.keeper.kill(cause);
+  }
+
+  /** Tells apart what a host refused and what it lost; a loss ends the host. */
+  settle(die: Die, failure: HostFailure): Result<never, OwnerRefusal> {
+    if (failure.kind === "lost") this.fail(die, failure.cause);
+    return refuse("die_failed", describeCause(failure.cause));
+  }
+
+  async #moveWindow(number: number): Promise<Result<void, OwnerRefusal>> {
+    const { board, log } = this.options;
+    const text = "acquiring the slot";
+    const at = { die: number, step: "acquire", text } as const;
+    const view = await rung(this.#tools, at, () => board.acquire(number));
+    if (!view.ok) return refuse("slot_failed", describeCause(view.error.cause));
+    log(` die ${String(number)} in MMIO slot (bar1=0x${view.value.bar1Address.toString(16)})`);
+    const host = this.#keeperOf(board.hostGroupOf(number)).current();
+    if (host !== null) await host.call("window", { die: number });
+    return ok(undefined);
+  }
+
+  #createDie(board: BoardDie): Die {
+    return new Die(board, this.#keeperOf(this.options.board.hostGroupOf(board.die)));
+  }
+
+  #keeperOf(group: number): HostKeeper {
+    const held = this.#keepers.get(group);
+    if (held !== undefined) return held;
+    const keeper: HostKeeper = new HostKeeper({
+      launch: this.options.launchHost,
+      windowDie: () => this.window.occupant(),
+      onDeath: (cause, pid) => this.#onHostDeath(keeper, cause, pid),
+      onNote: (note) => {
+        if (!this.#notes.has(note)) this.options.log(note);
+        this.#notes.add(note);
+      },
+    });
+    this.#keepers.set(group, keeper);
+    return keeper;
+  }
+
+  #onHostDeath(keeper: HostKeeper, cause: JobCause, pid: number | null): void {
+    if (this.isLeaving) return;
+    const { board, log } = this.options;
+    log(`die host ${String(pid)} is gone: ${cause.message}`);
+    for (const die of this.dies()) {
+      if (die.keeper !== keeper || die.state === "discovered" || die.state === "in-slot") continue;
+      if (die.state !== "faulted" && die.state !== "lost") die.lose("lost", cause);
+      log(` die ${String(die.number)}: ${die.state}: ${cause.message}`);
+      // Behind a window the board's dies come back on demand: moving it now would thrash.
+      if (board.slotKind === "direct" && die.wasServing) void this.#restore(die);
+    }
+  }
+
+  async #restore(die: Die): Promise<void> {
+    const startMs = this.options.clock.nowMs();
+    const back = await this.bringOnline(die);
+    const name = `die ${String(die.number)}`;
+    if (!back.ok) {
+      this.options.log(` ${name}: not back yet: ${back.error.message}`);
+      return;
+    }
+    die.restarts += 1;
+    const tookMs = Math.round(this.options.clock.nowMs() - startMs);
+    this.options.log(` ${name}: serving again after ${String(tookMs)} ms`);
+  }
+}
+
+export const describeCause = (cause: JobCause): string =>
+  cause.message.includes(cause.name) ? cause.message : `${cause.name}: ${cause.message}`;
+
+const bringUpRefusal = (failure: BringUpFailure): Result<never, OwnerRefusal> =>
+  refuse("bring_up_failed", `${failure.step}: ${describeCause(failure.cause)}`);

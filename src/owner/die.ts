@@ -1,0 +1,79 @@
+/** What the owner knows of one die. */
+import { createMutex, type Mutex } from "../base/mod.ts";
+import type { BoardDie } from "../board/mod.ts";
+import type { DeviceInfo } from "../gpu/mod.ts";
+import { nextState } from "./die-state.ts";
+import type { HostKeeper } from "./host-keeper.ts";
+import type { JobCause, JobResult } from "./job.ts";
+import type { DieState } from "./reports.ts";
+
+/** Work that was launched and not yet read. */
+export type PendingWork = {
+  readonly seed: number;
+  readonly iters: number;
+  /** Never rejects. */
+  readonly finished: Promise<JobResult>;
+  isFinished: boolean;
+  /** Set when the result was lost with its die host. */
+  lostCause: JobCause | null;
+};
+
+/** What bring-up made in the die's context. */
+export type Residence = {
+  readonly ordinal: number;
+  readonly device: DeviceInfo;
+  readonly inputAddress: bigint;
+  readonly outputAddress: bigint;
+};
+
+export class Die {
+  readonly number: number;
+  readonly board: BoardDie;
+  readonly keeper: HostKeeper;
+  /** Held during bring-up, so that two requests do not bring one die up twice. */
+  readonly bringUpLock: Mutex = createMutex();
+  #state: DieState = "absent";
+  residence: Residence | null = null;
+  pending: PendingWork | null = null;
+  memory: { readonly freeBytes: number; readonly totalBytes: number } | null = null;
+  lastCause: JobCause | null = null;
+  /** The last probe kernel's answer was right, and nothing was lost since. */
+  isReady = false;
+  /** The operator brought it online: from then on it is brought back when it was lost. */
+  isWanted = false;
+  /** It was serving when it was lost. One that fails while it comes up is not tried without end. */
+  wasServing = false;
+  restarts = 0;
+
+  constructor(board: BoardDie, keeper: HostKeeper) {
+    this.number = board.die;
+    this.board = board;
+    this.keeper = keeper;
+    this.state = "discovered";
+  }
+
+  get state(): DieState {
+    return this.#state;
+  }
+
+  /** Checked against the table of states. */
+  set state(next: DieState) {
+    this.#state = nextState(this.#state, next);
+  }
+
+  /** True while a context is resident for it. */
+  get isOnline(): boolean {
+    return this.#state === "online";
+  }
+
+  /** Its context is gone, with all that was in it. `how` is faulted for the die that failed itself. */
+  lose(how: "faulted" | "lost", cause: JobCause): void {
+    this.wasServing = this.isOnline;
+    if (how !== this.#state) this.state = how;
+    this.residence = null;
+    this.memory = null;
+    this.isReady = false;
+    this.lastCause = cause;
+    if (this.pending !== null) this.pending.lostCause ??= cause;
+  }
+}

@@ -1,0 +1,174 @@
+/** A die inside its die host: its context, and what stays resident in it between jobs. */
+import { readFileSync, statSync } from "node:fs";
+
+import { err, fileCall, invariant, ok, type Result } from "../base/mod.ts";
+import {
+  addOnes,
+  catalogueKernel,
+  compareF32,
+  compareU32,
+  PROBE_THREADS,
+  packParameters,
+  referenceProbe,
+  SEED_PATTERN_VALUE_MAX,
+  seedValue,
+  waitUntilIdle,
+  type DeviceBuffer,
+  type GpuContext,
+  type GpuModule,
+  type GpuRefusal,
+  type HostBuffer,
+  type Stream,
+} from "../gpu/mod.ts";
+import type { Collected } from "./frames.ts";
+import { download, STAGING_BYTES, type Carrier } from "./host-bytes.ts";
+import type { JobCause, ModuleReference } from "./job.ts";
+
+/** Longest PTX text that a die host reads: far above any compiler's output, far below memory. */
+const PTX_BYTES_MAX = 64 * 1024 * 1024;
+
+/** How long the probe kernel may take: it writes 32 words. */
+const PROBE_TIMEOUT_MS = 2000;
+
+/** A refusal as the cause that is told to whoever asked. */
+export const refusalCause = (refusal: GpuRefusal): JobCause => ({
+  name: refusal.errorName,
+  code: refusal.driverCode,
+  call: refusal.call,
+  message: refusal.message,
+});
+
+/** Unwraps what cannot be refused unless the die is full of our own few buffers. */
+function granted<T>(result: Result<T, GpuRefusal>): Result<T, JobCause> {
+  return result.ok ? result : err(refusalCause(result.error));
+}
+
+type LoadedModule = { readonly stamp: string; readonly module: GpuModule };
+
+export class HostDie {
+  readonly context: GpuContext;
+  readonly stream: Stream;
+  #staging: HostBuffer | null = null;
+  readonly #modules = new Map<string, LoadedModule>();
+  readonly #residents = new Map<string, DeviceBuffer>();
+  #probes = 0;
+
+  constructor(context: GpuContext) {
+    this.context = context;
+    this.stream = context.createStream();
+  }
+
+  /** What moves this die's bytes; its staging buffer is made on first use and kept. */
+  carrier(): Result<Carrier, JobCause> {
+    if (this.#staging === null) {
+      const staging = granted(this.context.allocateHost(STAGING_BYTES));
+      if (!staging.ok) return staging;
+      this.#staging = staging.value;
+    }
+    return ok({ stream: this.stream, staging: this.#staging });
+  }
+
+  /** The module, loaded on first use and again when its file has changed. Throws FileError. */
+  module(reference: ModuleReference): Result<GpuModule, JobCause> {
+    const { path, name } = reference;
+    const status = fileCall("open", path, () => statSync(path));
+    const stamp = `${String(status.mtimeMs)} ${String(status.size)}`;
+    const loaded = this.#modules.get(path);
+    if (loaded?.stamp === stamp) return ok(loaded.module);
+    if (status.size > PTX_BYTES_MAX) {
+      const message = `${name}: ${String(status.size)} bytes of PTX; at most ${String(PTX_BYTES_MAX)}`;
+      return err({ name: "ptx_too_large", code: 0, call: "read", message });
+    }
+    const text = fileCall("read", path, () => readFileSync(path, "utf8"));
+    const module = this.context.loadModule(text, name);
+    if (!module.ok) return err(refusalCause(module.error));
+    loaded?.module.unload();
+    this.#modules.set(path, { stamp, module: module.value });
+    return ok(module.value);
+  }
+
+  /** The resident buffer of that name, made or made anew where its size differs. */
+  resident(name: string, bytes: number): Result<DeviceBuffer, JobCause> {
+    const held = this.#residents.get(name);
+    if (held?.bytes === bytes) return ok(held);
+    const made = granted(this.context.allocate(bytes));
+    if (!made.ok) return made;
+    held?.free();
+    this.#residents.set(name, made.value);
+    return made;
+  }
+
+  /**
+   * Runs the probe kernel and compares every word. Each probe has a token of its own, so that what an
+   * earlier one left in memory cannot pass. Throws GpuError where the context is lost.
+   */
+  async probe(reference: ModuleReference): Promise<Result<boolean, JobCause>> {
+    const row = catalogueKernel("probe");
+    const module = this.module(reference);
+    if (!module.ok) return module;
+    const kernel = granted(module.value.kernel(row.entry));
+    if (!kernel.ok) return kernel;
+    const bytes = PROBE_THREADS * Uint32Array.BYTES_PER_ELEMENT;
+    const output = this.resident("probe.output", bytes);
+    const carrier = this.carrier();
+    if (!output.ok) return output;
+    if (!carrier.ok) return carrier;
+    this.#probes += 1;
+    const token = Math.imul(this.#probes, 0x9e3779b1) >>> 0;
+    const parameters = packParameters(kernel.value, [
+      { buffer: output.value },
+      { type: "u32", value: token },
+    ]);
+    invariant(parameters.ok, "the probe kernel takes a buffer and a token");
+    const launched = this.stream.launch({
+      kernel: kernel.value,
+      grid: [1, 1, 1],
+      block: [row.blockThreads, 1, 1],
+      sharedBytes: 0,
+      parameters: parameters.value,
+    });
+    if (!launched.ok) return err(refusalCause(launched.error));
+    if ((await waitUntilIdle(this.stream, { timeoutMs: PROBE_TIMEOUT_MS })) === "timeout")
+      return ok(false);
+    const actual = new Uint8Array(bytes);
+    await download(carrier.value, output.value, bytes, (view, at) => actual.set(view, at));
+    const expected = referenceProbe(token);
+    return ok(compareU32(expected, new Uint32Array(actual.buffer)).bad === 0);
+  }
+
+  /**
+   * Copies a resident buffer of the work kernel back and compares it with the reference, chunk by
+   * chunk. Preconditions: the kernel has ended.
+   */
+  async collect(request: {
+    readonly buffer: string;
+    readonly elements: number;
+    readonly seed: number;
+    readonly iters: number;
+  }): Promise<Result<Collected, JobCause>> {
+    const output = this.#residents.get(request.buffer);
+    const carrier = this.carrier();
+    invariant(output !== undefined, `the resident buffer ${request.buffer} exists`);
+    if (!carrier.ok) return carrier;
+    const bytes = request.elements * Float32Array.BYTES_PER_ELEMENT;
+    // The inputs are few different whole numbers, so each sum is worked out once.
+    const sums = Float32Array.from({ length: SEED_PATTERN_VALUE_MAX + 1 }, (_, value) =>
+      addOnes(value, request.iters),
+    );
+    let [bad, checked, firstSample, lastSample] = [0, 0, 0, 0];
+    let firstBad: Collected["firstBad"] = null;
+    await download(carrier.value, output, bytes, (view, offset) => {
+      const actual = new Float32Array(view.slice().buffer);
+      const first = offset / Float32Array.BYTES_PER_ELEMENT;
+      const expected = actual.map((_, k) => sums[seedValue(request.seed, first + k)] ?? 0);
+      const found = compareF32(expected, actual);
+      bad += found.bad;
+      checked += found.checked;
+      if (firstBad === null && found.firstBad !== null)
+        firstBad = { ...found.firstBad, index: first + found.firstBad.index };
+      if (offset === 0) firstSample = actual[0] ?? 0;
+      lastSample = actual.at(-1) ?? 0;
+    });
+    return ok({ bad, checked, firstSample, lastSample, firstBad });
+  }
+}

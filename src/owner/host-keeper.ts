@@ -1,0 +1,75 @@
+/** Keeps one die host alive for a group of dies: starts it on demand, and tells of its death. */
+import { err, ok, type Result } from "../base/mod.ts";
+import type { DeviceInfo } from "../gpu/mod.ts";
+import type { HostFailure } from "./frames.ts";
+import { openHostLink, type HostLauncher, type HostLink } from "./host-link.ts";
+import type { JobCause } from "./job.ts";
+
+export type HostKeeperOptions = {
+  readonly launch: HostLauncher;
+  /** The die in the window, which a new host must be told; null where all are mapped. */
+  readonly windowDie: () => number | null;
+  readonly onDeath: (cause: JobCause, pid: number | null) => void;
+  /** A line that the backend has to say, once per owner. */
+  readonly onNote: (note: string) => void;
+};
+
+export class HostKeeper {
+  readonly #options: HostKeeperOptions;
+  #link: HostLink | null = null;
+  #devices: readonly DeviceInfo[] | null = null;
+
+  constructor(options: HostKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** The living host, or null. */
+  current(): HostLink | null {
+    return this.#link;
+  }
+
+  /** True once the living host has opened its backend (cuInit). */
+  isInitialised(): boolean {
+    return this.#devices !== null;
+  }
+
+  /** The living host; one is started where there is none. */
+  link(): HostLink {
+    if (this.#link !== null) return this.#link;
+    const link = openHostLink(this.#options.launch());
+    this.#link = link;
+    void link.died.then((cause) => this.#forget(link, cause));
+    const windowDie = this.#options.windowDie();
+    if (windowDie !== null) void link.call("window", { die: windowDie });
+    return link;
+  }
+
+  /** Opens the backend in the living host, and returns what devices it counts. */
+  async initialise(): Promise<Result<readonly DeviceInfo[], HostFailure>> {
+    if (this.#devices !== null) return ok(this.#devices);
+    const link = this.link();
+    const opened = await link.call("initialise", {});
+    if (!opened.ok) return err(opened.error);
+    if (this.#link === link) this.#devices = opened.value.devices;
+    if (opened.value.note !== null) this.#options.onNote(opened.value.note);
+    return ok(opened.value.devices);
+  }
+
+  /**
+   * Ends the living host, if there is one; everything in flight in it is told `cause`. It is forgotten
+   * at once, so that whoever asks next gets a new one and does not wait for the old one's end.
+   */
+  kill(cause: JobCause): void {
+    const link = this.#link;
+    if (link === null) return;
+    link.kill(cause);
+    this.#forget(link, cause);
+  }
+
+  #forget(link: HostLink, cause: JobCause): void {
+    if (this.#link !== link) return;
+    this.#link = null;
+    this.#devices = null;
+    this.#options.onDeath(cause, link.pid);
+  }
+}

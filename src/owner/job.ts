@@ -1,0 +1,113 @@
+/**
+ * Jobs: what every frontend makes (repl, bridge, server) and a die host executes. A job carries
+ * references to bytes, never bytes; the die host reads and writes them itself, so no payload passes
+ * through the owner process. Everything here is plain JSON, since it crosses a process border.
+ */
+import type { Dim3 } from "../gpu/mod.ts";
+
+/** PTX that a die host loads on first use and loads again after it was replaced. */
+export type ModuleReference = {
+  /** What messages call it. */
+  readonly name: string;
+  /** Where its text is; a die host reads it itself. Absolute. */
+  readonly path: string;
+};
+
+/** A range of a file. */
+export type FileRegion = { readonly path: string; readonly offset: number; readonly bytes: number };
+
+/** Generated input, for humans and for checks that need no file. Little-endian elements. */
+export type Pattern =
+  /** The owner's work pattern: f32, whole numbers 0..1023 made from `seed` and the index. */
+  | { readonly kind: "work"; readonly seed: number }
+  /** `scale * (i mod modulus)` as f32. */
+  | { readonly kind: "ramp"; readonly scale: number; readonly modulus: number }
+  /** Every element is `value`. */
+  | { readonly kind: "constant"; readonly type: ScalarType; readonly value: string }
+  /** The index, from 0, converted to the type. */
+  | { readonly kind: "index"; readonly type: ScalarType }
+  /** Uniform: integers over the type's whole range, floats in [0, 1). The same seed, the same data. */
+  | { readonly kind: "random"; readonly type: ScalarType; readonly seed: number };
+
+export type ScalarType = "u32" | "s32" | "u64" | "s64" | "f32" | "f64";
+
+/** Where the bytes of an argument come from before the launch. */
+export type ByteSource =
+  | { readonly kind: "file"; readonly region: FileRegion }
+  | { readonly kind: "pattern"; readonly pattern: Pattern }
+  | { readonly kind: "zero" };
+
+/** Where the bytes of an argument go after the launch. The file is made, or cut to size. */
+export type ByteTarget = { readonly kind: "file"; readonly path: string };
+
+export type JobArgument =
+  /** `value` is decimal text, since a u64 fits no JSON number. */
+  | { readonly kind: "scalar"; readonly type: ScalarType; readonly value: string }
+  /** A buffer that lives as long as the job. `target` null: the bytes are not wanted back. */
+  | {
+      readonly kind: "buffer";
+      readonly bytes: number;
+      readonly source: ByteSource;
+      readonly target: ByteTarget | null;
+    }
+  /** A buffer that stays on the die between jobs; made by the first job that names it. */
+  | {
+      readonly kind: "resident";
+      readonly buffer: string;
+      readonly bytes: number;
+      /** Fills the buffer before the launch; null leaves it as it is. */
+      readonly source: ByteSource | null;
+    };
+
+export type Job = {
+  readonly module: ModuleReference;
+  readonly entry: string;
+  readonly grid: Dim3;
+  readonly block: Dim3;
+  /** Dynamic shared memory. */
+  readonly sharedBytes: number;
+  readonly arguments: readonly JobArgument[];
+  /** From the launch; the kernel is ended by ending its die host, since none can be cancelled. */
+  readonly timeoutMs: number;
+};
+
+/** How a job ended; the names of DESIGN section 6's status table where both have one. */
+export type JobStatus =
+  /** Done. */
+  | "ok"
+  /** The job was wrong: bad PTX, missing entry, argument count, sizes, no room. Nothing was lost. */
+  | "refused"
+  /** A file could not be read or written. Nothing was lost. */
+  | "io_error"
+  /** The device or its context failed; the die host is replaced. */
+  | "device_error"
+  /** It outlived its timeout; the die host is replaced. */
+  | "timeout"
+  /** The die host died under it. */
+  | "lost";
+
+/** Why a job did not end well. */
+export type JobCause = {
+  /** e.g. `CUDA_ERROR_ILLEGAL_ADDRESS`, `argument_count`, `ENOENT`, `die_host_died`. */
+  readonly name: string;
+  /** The driver's number; 0 where the driver had no part in it. */
+  readonly code: number;
+  /** The call that failed, e.g. `cuCtxSynchronize`, `open`. */
+  readonly call: string;
+  /** One line that says what is wrong and, where there is one, the mend. */
+  readonly message: string;
+};
+
+/** What was measured of a job. */
+export type JobMeasures = {
+  /** The device's own time between launch and end of the kernel. */
+  readonly kernelNs: number;
+  /** From the job's arrival in the die host to its last byte written. */
+  readonly wallNs: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+};
+
+export type JobResult =
+  | { readonly status: "ok"; readonly device: string; readonly measures: JobMeasures }
+  | { readonly status: Exclude<JobStatus, "ok">; readonly cause: JobCause };

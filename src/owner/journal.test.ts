@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { openJournal } from "./journal.ts";
+
+test("openJournal() makes its directory and appends one line of JSON an entry", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-journal-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "a", "bring-up.jsonl");
+  for (const die of [0, 1]) {
+    const journal = openJournal(path, () => new Date(0));
+    assert.ok(journal.ok);
+    journal.value.write({ step: "bind", die, phase: "begin" });
+    journal.value.write({ step: "bind", die, phase: "failed", detail: "no\nway" });
+  }
+  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+  assert.equal(lines.length, 4);
+  assert.deepEqual(JSON.parse(lines[3] ?? ""), {
+    time: "1970-01-01T00:00:00.000Z",
+    pid: process.pid,
+    step: "bind",
+    die: 1,
+    phase: "failed",
+    detail: "no\nway",
+  });
+});
+
+test("openJournal() says why a path will not do", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-journal-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, "file"), "");
+  const journal = openJournal(join(folder, "file", "bring-up.jsonl"), () => new Date(0));
+  assert.ok(!journal.ok && /ENOTDIR|EEXIST/.test(journal.error));
+});

@@ -1,0 +1,46 @@
+export { WORK_BLOCK_THREADS, WORK_ELEMENTS } from "../gpu/mod.ts";
+export {
+  openJournal,
+  noJournal,
+  type BringUpStep,
+  type Journal,
+  type JournalEntry,
+} from "./journal.ts";
+export { DieHost, type DieHostOptions, type OpenedGpu } from "./die-host.ts";
+export { createHostLauncher, HOST_SOCKET_FD } from "./host-process.ts";
+export type { HostLauncher, HostTransport } from "./host-link.ts";
+export { createOwner } from "./owner.ts";
+export type { OwnerOptions } from "./die-table.ts";
+export { patternType, SCALAR_BYTES } from "./pattern-source.ts";
+export { DEFAULT_WINDOW_POLICY, type WindowPolicy } from "./window.ts";
+export type {
+  ByteSource,
+  ByteTarget,
+  FileRegion,
+  Job,
+  JobArgument,
+  JobCause,
+  JobMeasures,
+  JobResult,
+  JobStatus,
+  ModuleReference,
+  Pattern,
+  ScalarType,
+} from "./job.ts";
+export {
+  DIES_MAX,
+  WORK_ITERS_MAX,
+  type DiscoveredDie,
+  type Discovery,
+  type DieState,
+  type DieStatus,
+  type OnlineReport,
+  type Owner,
+  type OwnerRefusal,
+  type OwnerRefusalCode,
+  type OwnerStatus,
+  type ProbeReport,
+  type ReadReport,
+  type SwapReport,
+  type WorkReport,
+} from "./reports.ts";

@@ -1,0 +1,160 @@
+/**
+ * What the owner offers its frontends, and what it says of what it did: plain values, so that each
+ * frontend puts them in its own words. Dies are numbered 0..31.
+ */
+import type { Result } from "../base/mod.ts";
+import type { BackendName } from "../gpu/mod.ts";
+import type { Job, JobCause, JobResult } from "./job.ts";
+
+/** Dies one owner can hold: the seed's limit, and a full box of K80s. */
+export const DIES_MAX = 32;
+
+/** `work` adds 1.0 this many times at most: f32 counts exactly below 2^24. */
+export const WORK_ITERS_MAX = 2 ** 24 - 1;
+
+/** DESIGN section 4. */
+export type DieState =
+  "absent" | "discovered" | "in-slot" | "bound" | "online" | "faulted" | "lost";
+
+/** Why the owner did not do what it was asked. The owner goes on. */
+export type OwnerRefusalCode =
+  /** No such die on this machine. */
+  | "no_such_die"
+  /** The die must be brought online first. */
+  | "not_online"
+  /** `read` without `work`, or the work was lost with its die host. */
+  | "no_work"
+  /** The window could not be moved. */
+  | "slot_failed"
+  /** A bring-up step failed; the message names it. */
+  | "bring_up_failed"
+  /** The die or its host failed; the message names the cause. */
+  | "die_failed"
+  /** No backend or device. */
+  | "no_device"
+  /** The owner is leaving. */
+  | "leaving";
+
+export type OwnerRefusal = { readonly code: OwnerRefusalCode; readonly message: string };
+
+export type DiscoveredDie = {
+  readonly die: number;
+  /** PCI address, or `soft:0` for a die of the software GPU. */
+  readonly address: string;
+  readonly deviceName: string;
+};
+
+export type Discovery = {
+  readonly dies: readonly DiscoveredDie[];
+  /** The die in the slot; null where the slot is free or every die is mapped. */
+  readonly occupant: number | null;
+};
+
+export type OnlineReport = {
+  readonly die: number;
+  readonly wasOnline: boolean;
+  readonly ordinal: number;
+  readonly address: string;
+  readonly deviceName: string;
+  /** Device addresses of the work kernel's resident buffers. */
+  readonly inputAddress: bigint;
+  readonly outputAddress: bigint;
+  /** From the first bring-up step to the probe kernel's right answer. */
+  readonly elapsedMs: number;
+};
+
+export type ProbeReport = {
+  readonly die: number;
+  readonly address: string;
+  /** False where the die was bound already. */
+  readonly wasBoundNow: boolean;
+  readonly deviceCount: number;
+};
+
+export type SwapReport = {
+  readonly die: number;
+  /** False where the die was in the slot already, or needs none. */
+  readonly moved: boolean;
+  readonly elapsedMs: number;
+};
+
+export type WorkReport = {
+  readonly die: number;
+  readonly seed: number;
+  readonly iters: number;
+  readonly gridBlocks: number;
+};
+
+export type ReadReport = {
+  readonly die: number;
+  /** True where every element is bit for bit what the CPU reference says. */
+  readonly pass: boolean;
+  readonly bad: number;
+  readonly checked: number;
+  readonly iters: number;
+  readonly seed: number;
+  /** First and last element of the output. */
+  readonly firstSample: number;
+  readonly lastSample: number;
+  /** The first wrong element. */
+  readonly firstBad: {
+    readonly index: number;
+    readonly expected: number;
+    readonly actual: number;
+  } | null;
+  readonly kernelNs: number;
+};
+
+export type DieStatus = {
+  readonly die: number;
+  readonly state: DieState;
+  /** True only while a probe kernel on its context still answers right. */
+  readonly ready: boolean;
+  readonly ordinal: number | null;
+  readonly address: string | null;
+  readonly deviceName: string | null;
+  readonly isBusy: boolean;
+  /** Device memory, as of the last time the die could be asked without a swap. */
+  readonly memory: { readonly freeBytes: number; readonly totalBytes: number } | null;
+  readonly hasPendingRead: boolean;
+  /** Process id of the die host. */
+  readonly hostPid: number | null;
+  /** How many times its die host was replaced. */
+  readonly restarts: number;
+  /** Why it is faulted or lost; the last cause stays readable after it recovered. */
+  readonly lastCause: JobCause | null;
+};
+
+export type OwnerStatus = {
+  readonly backend: BackendName | null;
+  readonly slot: "direct" | "bar_swap" | "sim";
+  readonly activeDie: number | null;
+  readonly driverLoaded: boolean;
+  readonly cudaInitialised: boolean;
+  readonly swaps: number;
+  readonly dies: readonly DieStatus[];
+};
+
+/** One long-lived owner of all dies. Every method may be called while others are under way. */
+export type Owner = {
+  readonly discover: () => Promise<Result<Discovery, OwnerRefusal>>;
+  readonly online: (die: number) => Promise<Result<OnlineReport, OwnerRefusal>>;
+  /** Into the slot, unblocked and bound beside the dies already bound; makes no context. */
+  readonly probe: (die: number) => Promise<Result<ProbeReport, OwnerRefusal>>;
+  readonly swap: (die: number) => Promise<Result<SwapReport, OwnerRefusal>>;
+  /** Launches the work kernel and does not wait. `seed` is a u32, `iters` at most WORK_ITERS_MAX. */
+  readonly work: (
+    die: number,
+    seed: number,
+    iters: number,
+  ) => Promise<Result<WorkReport, OwnerRefusal>>;
+  /** Waits for the work, copies it back and verifies it. */
+  readonly read: (die: number) => Promise<Result<ReadReport, OwnerRefusal>>;
+  /** How many devices the driver counts. */
+  readonly count: () => Promise<Result<number, OwnerRefusal>>;
+  readonly status: () => Promise<OwnerStatus>;
+  /** Runs any job on the die, bringing it online first where it is not. */
+  readonly run: (die: number, job: Job) => Promise<JobResult>;
+  /** Leaves without teardown: nothing is destroyed or released, die hosts end by SIGKILL. */
+  readonly leave: () => void;
+};

@@ -1,0 +1,247 @@
+/**
+ * For tests of the owner: a GPU in plain JavaScript that knows the catalogue's kernels by name, and die
+ * hosts that run in this process over it. Everything above the port is the real code.
+ */
+import { invariant, ok, systemClock, err } from "../base/mod.ts";
+import {
+  addOnes,
+  GpuError,
+  referenceProbe,
+  type DeviceBuffer,
+  type DeviceInfo,
+  type Gpu,
+  type GpuContext,
+  type GpuEvent,
+  type GpuKernel,
+  type GpuModule,
+  type KernelParameter,
+  type Launch,
+  type Stream,
+} from "../gpu/mod.ts";
+import { DieHost } from "./die-host.ts";
+import type { HostLauncher } from "./host-link.ts";
+
+/** What the fake GPU did, and what it shall do wrong. */
+export type FakeGpuScript = {
+  /** Polls of a stream or an event until a launch is done. */
+  pollsPerLaunch: number;
+  /** The next launch fails with CUDA's 700 when it is polled. */
+  isNextLaunchFaulty: boolean;
+  /** The next launch never ends. */
+  isNextLaunchEndless: boolean;
+  /** Contexts closed and buffers freed so far: nothing resident may ever be. */
+  closedContexts: number;
+  openedContexts: number;
+};
+
+export const createFakeScript = (): FakeGpuScript => ({
+  pollsPerLaunch: 0,
+  isNextLaunchFaulty: false,
+  isNextLaunchEndless: false,
+  closedContexts: 0,
+  openedContexts: 0,
+});
+
+const parameter = (type: string, offset: number, bytes: number): KernelParameter => ({
+  type,
+  offset,
+  bytes,
+});
+
+const pointer = (offset: number): KernelParameter => parameter("u64", offset, 8);
+
+const KERNELS: Readonly<Record<string, readonly KernelParameter[]>> = {
+  slow_add: [pointer(0), pointer(8), parameter("u32", 16, 4), parameter("u32", 20, 4)],
+  probe: [pointer(0), parameter("u32", 8, 4)],
+};
+
+const illegalAddress = (): GpuError =>
+  new GpuError({
+    code: 700,
+    errorName: "CUDA_ERROR_ILLEGAL_ADDRESS",
+    call: "fakeLaunch",
+    sticky: true,
+  });
+
+/** A context of the fake: buffers by address, and launches that end after some polls. */
+class FakeContext {
+  readonly script: FakeGpuScript;
+  readonly memory = new Map<bigint, Uint8Array>();
+  pollsLeft = 0;
+  isEndless = false;
+  isLost = false;
+  #nextAddress = 0x1000n;
+
+  constructor(script: FakeGpuScript) {
+    this.script = script;
+  }
+
+  allocate(bytes: number): DeviceBuffer {
+    const address = this.#nextAddress;
+    this.#nextAddress += BigInt(Math.ceil(bytes / 256) * 256);
+    this.memory.set(address, new Uint8Array(bytes));
+    return { address, bytes, free: () => void this.memory.delete(address) };
+  }
+
+  bytesOf(address: bigint): Uint8Array {
+    const bytes = this.memory.get(address);
+    invariant(bytes !== undefined, `the fake has memory at ${String(address)}`);
+    return bytes;
+  }
+
+  isIdle(): boolean {
+    if (this.isLost) throw illegalAddress();
+    if (this.isEndless) return false;
+    if (this.pollsLeft === 0) return true;
+    this.pollsLeft -= 1;
+    return false;
+  }
+
+  launch({ kernel, parameters }: Launch): void {
+    const view = new DataView(parameters.buffer, parameters.byteOffset, parameters.byteLength);
+    this.isLost = this.script.isNextLaunchFaulty;
+    this.isEndless = this.script.isNextLaunchEndless;
+    this.script.isNextLaunchFaulty = false;
+    this.script.isNextLaunchEndless = false;
+    this.pollsLeft += this.script.pollsPerLaunch;
+    const output = this.bytesOf(view.getBigUint64(0, true));
+    if (kernel.name === "probe") {
+      const words = referenceProbe(view.getUint32(8, true));
+      output.set(new Uint8Array(words.buffer));
+      return;
+    }
+    const input = new Float32Array(this.bytesOf(view.getBigUint64(8, true)).buffer);
+    const sums = new Map<number, number>();
+    const iters = view.getUint32(20, true);
+    const result = input.map((value) => {
+      const sum = sums.get(value) ?? addOnes(value, iters);
+      sums.set(value, sum);
+      return sum;
+    });
+    output.set(new Uint8Array(result.buffer));
+  }
+}
+
+function createStream(context: FakeContext): Stream {
+  return {
+    copyIn: ({ buffer, offset, bytes }, source, sourceOffset) => {
+      const data = source.bytes.subarray(sourceOffset, sourceOffset + bytes);
+      context.bytesOf(buffer.address).set(data, offset);
+    },
+    copyOut: (target, targetOffset, { buffer, offset, bytes }) => {
+      const data = context.bytesOf(buffer.address).subarray(offset, offset + bytes);
+      target.bytes.set(data, targetOffset);
+    },
+    fill: ({ buffer, offset, bytes }, value) => {
+      context.bytesOf(buffer.address).fill(value, offset, offset + bytes);
+    },
+    launch: (launch) => {
+      context.launch(launch);
+      return ok(undefined);
+    },
+    record: () => undefined,
+    isIdle: () => context.isIdle(),
+    close: () => undefined,
+  };
+}
+
+function createModule(name: string): GpuModule {
+  return {
+    name,
+    kernelNames: Object.keys(KERNELS),
+    kernel: (entry) => {
+      const parameters = KERNELS[entry];
+      if (parameters !== undefined) {
+        const last = parameters.at(-1);
+        const parameterBytes = last === undefined ? 0 : last.offset + last.bytes;
+        return ok({ name: entry, parameters, parameterBytes } satisfies GpuKernel);
+      }
+      const message = `${name} has no entry ${entry}`;
+      const [errorName, call] = ["CUDA_ERROR_NOT_FOUND", "cuModuleGetFunction"];
+      return err({ code: "kernel_not_found", driverCode: 500, errorName, call, message });
+    },
+    unload: () => undefined,
+  };
+}
+
+function createContext(script: FakeGpuScript, device: DeviceInfo): GpuContext {
+  const context = new FakeContext(script);
+  script.openedContexts += 1;
+  const createEvent = (): GpuEvent => ({
+    isReached: () => context.isIdle(),
+    elapsedNs: () => 1000,
+    close: () => undefined,
+  });
+  return {
+    device,
+    loadModule: (_, name) => ok(createModule(name)),
+    allocate: (bytes) => ok(context.allocate(bytes)),
+    allocateHost: (bytes) => ok({ bytes: new Uint8Array(bytes), free: () => undefined }),
+    createStream: () => createStream(context),
+    createEvent,
+    memory: () => ({ freeBytes: 1, totalBytes: 2 }),
+    close: () => void (script.closedContexts += 1),
+  };
+}
+
+/** A GPU of `devices` devices, all following one script. */
+export function createFakeGpu(script: FakeGpuScript, devices: number): Gpu {
+  const deviceOf = (ordinal: number): DeviceInfo => ({
+    backend: "soft",
+    ordinal,
+    name: "fake",
+    memoryBytes: 2 ** 30,
+    multiprocessors: 1,
+    computeCapability: [3, 7],
+    pciAddress: null,
+    driver: "fake",
+    sharedBytesPerBlockMax: 49152,
+    threadsPerBlockMax: 1024,
+  });
+  return {
+    backend: "soft",
+    deviceCount: devices,
+    deviceInfo: (ordinal) => ok(deviceOf(ordinal)),
+    openContext: (ordinal) => ok(createContext(script, deviceOf(ordinal))),
+  };
+}
+
+/** Starts hosts in this process. `kill(index)` ends the host that was started index-th. */
+export function createFakeLauncher(
+  script: FakeGpuScript,
+  devices: number,
+): { readonly launch: HostLauncher; readonly killAll: () => void; readonly alive: () => number } {
+  const alive = new Set<() => void>();
+  const launch: HostLauncher = () => {
+    let toOwner: (chunk: Buffer) => void = () => undefined;
+    let ended: (how: string) => void = () => undefined;
+    let isDead = false;
+    const host = new DieHost({
+      openGpu: () => ok({ gpu: createFakeGpu(script, devices), note: null }),
+      write: (frame) =>
+        void setImmediate(() => {
+          if (!isDead) toOwner(frame);
+        }),
+      clock: systemClock,
+    });
+    const kill = (): void => {
+      if (isDead) return;
+      isDead = true;
+      alive.delete(kill);
+      setImmediate(() => ended("was killed by SIGKILL"));
+    };
+    alive.add(kill);
+    return {
+      pid: 1,
+      write: (frame) =>
+        void setImmediate(() => {
+          if (!isDead) host.receive(frame);
+        }),
+      onData: (listener) => void (toOwner = listener),
+      onEnd: (listener) => void (ended = listener),
+      kill,
+    };
+  };
+  const killAll = (): void => [...alive].forEach((kill) => kill());
+  return { launch, killAll, alive: () => alive.size };
+}

@@ -1,0 +1,110 @@
+/**
+ * The owner's reports as log lines. Others grep these: names, order and spelling of keys stay as
+ * they are, and new keys are added at the end.
+ */
+import {
+  WORK_ELEMENTS,
+  type DieStatus,
+  type Discovery,
+  type OnlineReport,
+  type OwnerStatus,
+  type ProbeReport,
+  type ReadReport,
+  type SwapReport,
+  type WorkReport,
+} from "../owner/mod.ts";
+
+/** What a device count tells of a board with one window. */
+const COUNT_MEANING = "N=per-die ordinals, 1=always-ordinal-0";
+
+export function discoveryLines(discovery: Discovery): string[] {
+  const { dies, occupant } = discovery;
+  // On the boards that this line was first written for it keeps the very words of then.
+  const isK80 = dies.length > 0 && dies.every((die) => die.deviceName.includes("GK210"));
+  const address = dies.find((die) => die.die === occupant)?.address ?? "none";
+  const count = `${dies.length} ${isK80 ? "GK210 dies" : "dies"}`;
+  return [
+    `discover: ${count}; slot occupant idx=${occupant ?? -1} (${address})`,
+    ...dies.map(({ die, address: at, deviceName }) =>
+      isK80 ? ` gk210[${die}] = ${at}` : ` die[${die}] = ${at} (${deviceName})`,
+    ),
+  ];
+}
+
+export function onlineLine(report: OnlineReport): string {
+  const { die, ordinal, inputAddress, outputAddress, address, deviceName } = report;
+  const buffers = `in=${hexadecimal(inputAddress)} out=${hexadecimal(outputAddress)}`;
+  const more = `bdf=${address} device="${deviceName}" elapsed_ms=${report.elapsedMs.toFixed(1)}`;
+  const again = `was_online=${flag(report.wasOnline)}`;
+  return `online ${die}: OK (ordinal=${ordinal} ${buffers} ${more} ${again})`;
+}
+
+export function probeLine(report: ProbeReport): string {
+  const { die, address, wasBoundNow, deviceCount } = report;
+  const bound = `bdf=${address} bound_now=${flag(wasBoundNow)}`;
+  return `probe ${die}: OK (${bound}) cuDeviceGetCount = ${deviceCount} (${COUNT_MEANING})`;
+}
+
+export function swapLine(report: SwapReport): string {
+  const { die, moved, elapsedMs } = report;
+  return `swap ${die}: OK (moved=${flag(moved)} elapsed_ms=${elapsedMs.toFixed(3)})`;
+}
+
+export function workLine(report: WorkReport): string {
+  const { die, iters, gridBlocks } = report;
+  const seed = `0x${report.seed.toString(16).padStart(8, "0")}`;
+  return `work ${die}: launched (seed=${seed} iters=${iters} grid=${gridBlocks}) — not synced`;
+}
+
+/** The only line that says PASS or FAIL. */
+export function readLine(report: ReadReport): string {
+  const { die, pass, bad, checked, iters, firstSample, lastSample, firstBad } = report;
+  const samples = `out[0]=${fixed(firstSample)} out[${WORK_ELEMENTS - 1}]=${fixed(lastSample)}`;
+  const head = `read ${die}: ${pass ? "PASS" : "FAIL"} (sample ${samples}, expect in+${iters})`;
+  const keys = `bad=${bad} checked=${checked} kernel_ns=${report.kernelNs}`;
+  if (firstBad === null) return `${head} ${keys}`;
+  const { index, expected, actual } = firstBad;
+  return `${head} ${keys} first_bad=${index} expected=${fixed(expected)} actual=${fixed(actual)}`;
+}
+
+export function countLine(count: number): string {
+  return `count: cuDeviceGetCount = ${count} (${COUNT_MEANING})`;
+}
+
+export function statusLines(status: OwnerStatus): string[] {
+  const { activeDie, driverLoaded, cudaInitialised, backend, slot, swaps } = status;
+  const flags = `nvidia_loaded=${flag(driverLoaded)} cuda_inited=${flag(cudaInitialised)}`;
+  const more = `backend=${backend ?? "none"} slot=${slot} swaps=${swaps}`;
+  return [
+    `status: active_die=${activeDie ?? -1} ${flags} ${more}`,
+    ...status.dies.map((die) => ` ${dieStatusLine(die)}`),
+  ];
+}
+
+function dieStatusLine(status: DieStatus): string {
+  const { die, state, lastCause } = status;
+  const isOnline = state === "online";
+  // A faulted die lost its context; its driver still holds it.
+  const isBound = isOnline || state === "bound" || state === "faulted";
+  const keys = [
+    `online=${flag(isOnline)} bound=${flag(isBound)} ctx_valid=${flag(isOnline)}`,
+    `ordinal=${status.ordinal ?? -1} bdf=${status.address ?? "?"}`,
+    `state=${state} ready=${flag(status.ready)} busy=${flag(status.isBusy)}`,
+    `pending=${flag(status.hasPendingRead)} restarts=${status.restarts}`,
+    `mem_free=${status.memory?.freeBytes ?? -1} mem_total=${status.memory?.totalBytes ?? -1}`,
+    `host_pid=${status.hostPid ?? -1} device="${status.deviceName ?? "?"}"`,
+    `cause="${lastCause === null ? "" : `${lastCause.name}: ${lastCause.message}`}"`,
+  ];
+  return `die ${String(die).padStart(2)}: ${keys.join(" ")}`;
+}
+
+const flag = (value: boolean): string => (value ? "1" : "0");
+
+const hexadecimal = (value: bigint): string => `0x${value.toString(16)}`;
+
+/** As C's `%.1f` prints it, beyond 1e21 as well. */
+function fixed(value: number): string {
+  if (Number.isNaN(value)) return "nan";
+  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+  return Math.abs(value) < 1e21 ? value.toFixed(1) : `${String(BigInt(value))}.0`;
+}
