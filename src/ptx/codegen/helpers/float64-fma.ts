@@ -11,7 +11,9 @@ const SIGN_BIT = 1n << 63n;
 const INFINITY = 0x7ff0000000000000n;
 const LARGEST_FINITE = 0x7fefffffffffffffn;
 
-/** (high, low, count) -> the 128-bit number shifted right; bits shifted out are or-ed into the last. */
+/**
+ * (high, low, count) -> the 128-bit number shifted right; bits shifted out are or-ed into the last.
+ */
 export const shiftRightJam: Helper = {
   type: { parameters: ["i64", "i64", "i64"], results: ["i64", "i64"] },
   write: (code) => {
@@ -67,7 +69,9 @@ const wide = (code: Code): Wide => ({
   sign: code.local("i64"),
 });
 
-/** Returns early where an operand is no finite number or the product is zero: then wasm is exact. */
+/**
+ * Returns early where an operand is no finite number or the product is zero: then wasm is exact.
+ */
 function special(code: Code, mode: number): void {
   const isSpecial = (x: number): Code => code.get(x).get(x).op("f64.sub").f64(0).op("f64.ne");
   const isFactorSpecial = code.local("i32");

@@ -141,9 +141,9 @@ function checkGranule(emitter: Emitter, { wide, local, bytes, bad }: GranuleChec
 }
 
 /**
- * Pushes whether an access lies in a window, whose start (an i64) `pushStart` pushes, and the number
- * of aligned accesses of this size it has room for, `pushRoom`. Rotating the distance from the start
- * by the size puts misaligned bits on top, so that one comparison tells both.
+ * Pushes whether an access lies in a window, whose start (an i64) `pushStart` pushes, and the
+ * number of aligned accesses of this size it has room for, `pushRoom`. Rotating the distance from
+ * the start by the size puts misaligned bits on top, so that one comparison tells both.
  */
 function isInWindow(
   code: Code,

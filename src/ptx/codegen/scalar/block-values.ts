@@ -62,7 +62,9 @@ export const BLOCK_VALUE = {
   /** Address of the block's shared memory, and of its first thread's local memory. */
   shared: { type: "i32", write: (code) => sum(code, LAUNCH.sharedOffset) },
   local: { type: "i32", write: (code) => sum(code, LAUNCH.localOffset) },
-  /** The same as 64 bits wide, and how many aligned accesses of a size shared memory has room for. */
+  /**
+   * The same as 64 bits wide, and how many aligned accesses of a size shared memory has room for.
+   */
   sharedWide: {
     type: "i64",
     write: (code) => sum(code, LAUNCH.sharedOffset).op("i64.extend_i32_u"),

@@ -1,4 +1,6 @@
-/** f32 arithmetic. Results are lax: a NaN has any bits until `Emitter.write` or a read settles it. */
+/**
+ * f32 arithmetic. Results are lax: a NaN has any bits until `Emitter.write` or a read settles it.
+ */
 import { invariant, unreachable } from "../../../base/mod.ts";
 import type { Operand, Operation, Rounding } from "../../ir/types.ts";
 import type { Code } from "../../wasm/code.ts";
