@@ -98,6 +98,7 @@ const TEMPLATES: readonly string[] = [
   ...["mov.b32 #f, #r;", "mov.b32 #r, #f;", "mov.b64 #x, {#r, #r};", "mov.b64 {#r, #r}, #x;"],
   ...["mov.b32 #r, {#h, #h};", "mov.b32 {#h, #h}, #r;", "mov.u32 #r, %laneid;"],
   ...["mov.u32 #r, %tid.x;", "mov.u32 #r, %lanemask_lt;", "mov.u32 #r, %ctaid.x;"],
+  ...["neg.f32 #f, #f;", "abs.f32 #f, #f;", "neg.ftz.f32 #f, #f;", "neg.f64 #d, #d;"],
   ...["add.f32 #b, #b, #f;", "fma.rn.f32 #b, #f, #f, #b;", "mov.b32 #b, #r;", "mov.b32 #r, #b;"],
   ...["add.u32 #b, #b, #r;", "mov.b32 #b, #b;", "mov.b32 #f, #b;", "selp.b32 #b, #b, #f, #p;"],
   ...["lt.s32", "ge.u32", "eq.u32", "hi.u32"].map((name) => `setp.${name} #p, #r, #r;`),
@@ -110,7 +111,10 @@ const TEMPLATES: readonly string[] = [
   ...["selp.f32 #f, #f, #f, #p;", "selp.b64 #x, #x, #x, #p;", "selp.f64 #d, #d, #d, #p;"],
 ];
 
-/** Memory instructions; `%s` is an address in shared memory, `%l` in local, `%g` in the input. */
+/**
+ * Memory instructions; `%s` is an address in shared memory, `%l` in local, `%g` in the input,
+ * `%gs` the generic form of `%s`.
+ */
 const MEMORY_TEMPLATES: readonly string[] = [
   ...["st.shared.u32 [%s], #r;", "ld.shared.u32 #r, [%s];", "ld.shared.f32 #f, [%s];"],
   ...["st.shared.f32 [%s], #f;", "ld.shared.s8 #r, [%s+1];", "st.shared.u16 [%s+2], #h;"],
@@ -122,6 +126,7 @@ const MEMORY_TEMPLATES: readonly string[] = [
     (name) => `atom.shared.${name} #r, [%s], #r;`,
   ),
   ...["atom.shared.cas.b32 #r, [%s], #r, #r;", "atom.shared.add.f32 #f, [%s], #f;"],
+  ...["atom.add.f32 #f, [%gs], #f;", "ld.f32 #f, [%gs];", "st.u32 [%gs], #r;"],
   ...["atom.global.add.u32 #r, [%out+0], #r;", "red.global.max.s32 [%out+4], #r;"],
   ...["atom.global.cas.b64 #x, [%out+8], #x, #x;", "red.global.inc.u32 [%out+4], #r;"],
 ];
@@ -173,6 +178,8 @@ class ProgramWriter {
     this.#line("shl.b32 %a0, %a0, 2;");
     this.#line("mov.u32 %s, shared_words;");
     this.#line("add.u32 %s, %s, %a0;");
+    this.#line("cvt.u64.u32 %gs, %s;");
+    this.#line("cvta.shared.u64 %gs, %gs;");
     this.#line(`and.b32 %a0, %a0, ${LOCAL_BYTES - 8};`);
     this.#line("cvt.u64.u32 %a1, %a0;");
     this.#line("mov.u64 %l, local_bytes;");
@@ -281,7 +288,7 @@ class ProgramWriter {
       ".visible .entry k(.param .u64 in, .param .u64 out)\n{",
       ...declarations,
       `  .reg .b32 %a0, %s, %n<${this.#counters + 1}>;`,
-      "  .reg .b64 %a1, %l, %g, %in, %out;\n  .reg .pred %q;",
+      "  .reg .b64 %a1, %l, %g, %gs, %in, %out;\n  .reg .pred %q;",
       `  .shared .align 8 .b8 shared_words[${SHARED_WORDS * 4}];`,
       `  .local .align 8 .b8 local_bytes[${LOCAL_BYTES}];`,
       ...this.#lines,

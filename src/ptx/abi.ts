@@ -47,7 +47,8 @@ export const LAUNCH_BYTES = 64;
  * bytes of it, from its start, belong to a live allocation (0 to 128). An allocation begins at a
  * granule, so one load and one compare check an aligned access exactly: `(address & 127) + size <=
  * valid`. The table covers the whole memory, one byte for each of its `buffer.byteLength / 128`
- * granules, so that compiled code bounds its index by the memory's size; what is not allocated has 0.
+ * granules, so that compiled code bounds its index by the memory's size; what is not allocated has
+ * 0.
  */
 export const GRANULE_BYTES = 128;
 

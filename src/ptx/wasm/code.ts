@@ -19,8 +19,8 @@ const EMPTY_BLOCK = 0x40;
 export type Label = number;
 
 /**
- * A function body under construction. Locals are numbered after the parameters, in the order they are
- * asked for. Instructions chain, so that a body reads as the postfix code it is:
+ * A function body under construction. Locals are numbered after the parameters, in the order they
+ * are asked for. Instructions chain, so that a body reads as the postfix code it is:
  * `code.get(a).get(b).op("f64.add")`.
  */
 export class Code {
@@ -35,7 +35,8 @@ export class Code {
 
   /**
    * A piece of this body that is written on its own and appended later, `depth` blocks deeper than
-   * the body is now: what comes before it may depend on what it turns out to need. Locals are shared.
+   * the body is now: what comes before it may depend on what it turns out to need. Locals are
+   * shared.
    */
   fragment(depth: number): Code {
     const fragment = new Code(this.#parameters);

@@ -1,6 +1,6 @@
 /**
- * The instructions, by their names in the WebAssembly specification. A code above 0xff holds a prefix
- * byte in its upper half: 0xfc saturating truncation, 0xfd SIMD, 0xfe atomics.
+ * The instructions, by their names in the WebAssembly specification. A code above 0xff holds a
+ * prefix byte in its upper half: 0xfc saturating truncation, 0xfd SIMD, 0xfe atomics.
  */
 
 /** Instructions without an immediate operand. */

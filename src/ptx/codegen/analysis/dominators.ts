@@ -1,6 +1,6 @@
 /**
- * The dominator tree of a region, by the iterative algorithm of Cooper, Harvey and Kennedy, with the
- * loop headers and merge nodes that structured control flow needs.
+ * The dominator tree of a region, by the iterative algorithm of Cooper, Harvey and Kennedy, with
+ * the loop headers and merge nodes that structured control flow needs.
  */
 import { invariant } from "../../../base/mod.ts";
 import type { BlockId, Kernel } from "../../ir/types.ts";

@@ -2,8 +2,8 @@
  * How each register is held in a wasm local, and what that says about its NaNs.
  *
  * PTX registers of a bit type (.b32, which nvcc writes for everything of that width) may hold
- * floats. One whose definitions and uses are all of f32, moves and memory accesses aside, is held in
- * an f32 local, so that arithmetic on it needs no reinterpretation; likewise f64.
+ * floats. One whose definitions and uses are all of f32, moves and memory accesses aside, is held
+ * in an f32 local, so that arithmetic on it needs no reinterpretation; likewise f64.
  *
  * CUDA's f32 arithmetic gives the one NaN 0x7fffffff, where wasm's gives any. A register that only
  * f32 arithmetic defines is *lax*: whatever NaN is in its local stands for 0x7fffffff, which is put
@@ -35,19 +35,16 @@ const NEUTRAL_OPERATIONS: ReadonlySet<Instruction["op"]> = new Set([
 ]);
 
 /** The type that an operation writes to its destinations. */
-export function resultType(instruction: Instruction): DataType {
+function resultType(instruction: Instruction): DataType {
   if (instruction.op === "convert") return instruction.to;
   if (instruction.op === "compare") return "pred";
   return instruction.op === "fence" ? "b32" : instruction.type;
 }
 
+/** The type that an operation reads its operands as. */
 function sourceType(instruction: Instruction): DataType {
-  return instruction.op === "convert" ? instruction.from : resultTypeOfOperands(instruction);
-}
-
-function resultTypeOfOperands(instruction: Instruction): DataType {
-  if (instruction.op === "compare") return instruction.type;
-  return resultType(instruction);
+  if (instruction.op === "convert") return instruction.from;
+  return instruction.op === "compare" ? instruction.type : resultType(instruction);
 }
 
 /** Registers of bits or integers whose every typed use and definition is of one float type. */

@@ -1,5 +1,6 @@
 /**
- * Structured control flow of a region: wasm has blocks, loops and branches out of them, and no goto.
+ * Structured control flow of a region: wasm has blocks, loops and branches out of them, and no
+ * goto.
  *
  * A reducible region is translated by its dominator tree (Ramsey, "Beyond Relooper", ICFP 2022): a
  * merge node follows the block that its immediate dominator opens for it, a loop header opens a

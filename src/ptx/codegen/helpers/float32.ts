@@ -1,6 +1,6 @@
 /**
- * f32 arithmetic that wasm lacks. All of it goes through f64, where the product of two f32 values is
- * exact and a sum can be rounded to odd; rounding that to f32, in any direction, is then right
+ * f32 arithmetic that wasm lacks. All of it goes through f64, where the product of two f32 values
+ * is exact and a sum can be rounded to odd; rounding that to f32, in any direction, is then right
  * (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
  */
 import type { Code } from "../../wasm/code.ts";
@@ -77,7 +77,9 @@ const demote = (step: "stepRz" | "stepRp"): Helper => ({
   },
 });
 
-/** (a, b) -> a / b: the nearest quotient q, then a step by the sign of q * b - a, which is exact. */
+/**
+ * (a, b) -> a / b: the nearest quotient q, then a step by the sign of q * b - a, which is exact.
+ */
 const divide = (step: "stepRz" | "stepRp"): Helper => ({
   type: { parameters: ["f32", "f32"], results: ["f32"] },
   write: (code, indexOf) => {
@@ -105,9 +107,9 @@ const squareRoot = (step: "stepRz" | "stepRp"): Helper => ({
 export const F32_NORMAL_MIN = 2 ** -126;
 
 /**
- * (result, exact, limit) -> result, or a zero of its sign where the result is subnormal. CUDA's .ftz
- * looks at the result as rounded with unbounded exponent: a magnitude just below 2^-126 that rounds
- * up to it as a subnormal is flushed all the same, if `exact` is below `limit`.
+ * (result, exact, limit) -> result, or a zero of its sign where the result is subnormal. CUDA's
+ * .ftz looks at the result as rounded with unbounded exponent: a magnitude just below 2^-126 that
+ * rounds up to it as a subnormal is flushed all the same, if `exact` is below `limit`.
  */
 const flushTiny: Helper = {
   type: { parameters: ["f32", "f64", "f64"], results: ["f32"] },

@@ -11,7 +11,9 @@ const SIGN_BIT = 1n << 63n;
 const INFINITY = 0x7ff0000000000000n;
 const LARGEST_FINITE = 0x7fefffffffffffffn;
 
-/** (high, low, count) -> the 128-bit number shifted right; bits shifted out are or-ed into the last. */
+/**
+ * (high, low, count) -> the 128-bit number shifted right; bits shifted out are or-ed into the last.
+ */
 export const shiftRightJam: Helper = {
   type: { parameters: ["i64", "i64", "i64"], results: ["i64", "i64"] },
   write: (code) => {
@@ -67,7 +69,9 @@ const wide = (code: Code): Wide => ({
   sign: code.local("i64"),
 });
 
-/** Returns early where an operand is no finite number or the product is zero: then wasm is exact. */
+/**
+ * Returns early where an operand is no finite number or the product is zero: then wasm is exact.
+ */
 function special(code: Code, mode: number): void {
   const isSpecial = (x: number): Code => code.get(x).get(x).op("f64.sub").f64(0).op("f64.ne");
   const isFactorSpecial = code.local("i32");
@@ -177,7 +181,8 @@ type Rounded = { readonly rest: number; readonly kept: number; readonly sign: nu
 
 /** Pushes 1 where the kept bits are to be rounded up. */
 function roundsUp(code: Code, mode: number, { rest, kept, sign }: Rounded): void {
-  code.get(rest).i64(0x3ff).get(kept).i64(1).ops("i64.and", "i64.add", "i64.gt_u");
+  // To nearest: more than half, or half and the last kept bit odd.
+  code.get(rest).get(kept).i64(1).ops("i64.and", "i64.add").i64(0x400).op("i64.gt_u");
   code.get(mode).ops("i32.eqz", "i32.and");
   code.get(rest).i64(0).op("i64.ne");
   code.get(mode).i32(ROUNDING_MODE.rm).op("i32.eq").get(sign).i64(0).ops("i64.ne", "i32.and");

@@ -86,7 +86,9 @@ const squareRoot = (step: "step64Rz" | "step64Rp"): Helper => ({
   },
 });
 
-/** (integer, mode) -> a signed 64-bit integer as f64: its halves are exact, one rounding joins them. */
+/**
+ * (integer, mode) -> a signed 64-bit integer as f64: its halves are exact, one rounding joins them.
+ */
 const fromSigned64: Helper = {
   type: { parameters: ["i64", "i32"], results: ["f64"] },
   write: (code, indexOf) => {

@@ -1,7 +1,7 @@
 /**
- * The functions that PTX only approximates, evaluated in f64 to about 2^-50 and rounded to f32 once:
- * within half an ulp and a little of the true value, where PTX allows 2 ulp (ex2) or an absolute
- * 2^-22 (lg2). Real GPUs differ from this in the last bit.
+ * The functions that PTX only approximates, evaluated in f64 to about 2^-50 and rounded to f32
+ * once: within half an ulp and a little of the true value, where PTX allows 2 ulp (ex2) or an
+ * absolute 2^-22 (lg2). Real GPUs differ from this in the last bit.
  */
 import type { Code } from "../../wasm/code.ts";
 import type { Helper } from "./helper.ts";

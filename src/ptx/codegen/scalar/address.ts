@@ -5,6 +5,7 @@
 import { GRANULE_BYTES } from "../../abi.ts";
 import type { Address, Position, StateSpace } from "../../ir/types.ts";
 import type { Code, Label } from "../../wasm/code.ts";
+import type { BlockValueName } from "./block-values.ts";
 import type { Emitter } from "./emitter.ts";
 
 export type Access = {
@@ -140,47 +141,57 @@ function checkGranule(emitter: Emitter, { wide, local, bytes, bad }: GranuleChec
 }
 
 /**
- * Pushes whether an access lies in a window. Rotating the distance from the window's start by the
- * access's alignment puts misaligned bits on top, so that one comparison tells both.
+ * Pushes whether an access lies in a window, whose start (an i64) `pushStart` pushes, and the
+ * number of aligned accesses of this size it has room for, `pushRoom`. Rotating the distance from
+ * the start by the size puts misaligned bits on top, so that one comparison tells both.
  */
 function isInWindow(
   code: Code,
-  bytes: number,
-  window: { readonly wide: number; readonly start: () => void; readonly size: () => void },
+  { wide, bytes }: { readonly wide: number; readonly bytes: number },
+  pushStart: () => void,
+  pushRoom: () => void,
 ): Code {
   const log2 = Math.log2(bytes);
-  code.get(window.wide);
-  window.start();
-  code.ops("i64.extend_i32_u", "i64.sub");
+  code.get(wide);
+  pushStart();
+  code.op("i64.sub");
   if (log2 > 0) code.i64(log2).op("i64.rotr");
-  window.size();
-  code.op("i64.extend_i32_u");
-  if (log2 > 0) code.i64(log2).op("i64.shr_u");
+  pushRoom();
   return code.op("i64.lt_u");
 }
 
+const SHARED_ROOM: Readonly<Record<number, BlockValueName>> = {
+  ...{ 1: "sharedBy1", 2: "sharedBy2", 4: "sharedBy4" },
+  ...{ 8: "sharedBy8", 16: "sharedBy16", 32: "sharedBy32" },
+};
+
 function isShared(emitter: Emitter, wide: number, bytes: number): Code {
-  return isInWindow(emitter.code, bytes, {
-    wide,
-    start: () => emitter.blockValue("shared"),
-    size: () => emitter.blockValue("sharedBytes"),
-  });
+  return isInWindow(
+    emitter.code,
+    { wide, bytes },
+    () => emitter.blockValue("sharedWide"),
+    () => emitter.blockValue(SHARED_ROOM[bytes] ?? "sharedBy32"),
+  );
 }
 
 function isLocal(emitter: Emitter, wide: number, bytes: number): Code {
-  return isInWindow(emitter.code, bytes, {
-    wide,
-    start: () => emitter.code.get(emitter.threadValues.local("local")),
-    size: () => emitter.code.i32(emitter.kernel.localBytes),
-  });
+  const { code } = emitter;
+  return isInWindow(
+    code,
+    { wide, bytes },
+    () => code.get(emitter.threadValues.local("local")).op("i64.extend_i32_u"),
+    () => code.i64(Math.floor(emitter.kernel.localBytes / bytes)),
+  );
 }
 
 function isParameter(emitter: Emitter, wide: number, bytes: number): Code {
-  return isInWindow(emitter.code, bytes, {
-    wide,
-    start: () => emitter.blockValue("parameters"),
-    size: () => emitter.code.i32(emitter.kernel.parameterBytes),
-  });
+  const { code } = emitter;
+  return isInWindow(
+    code,
+    { wide, bytes },
+    () => emitter.blockValue("parameters").op("i64.extend_i32_u"),
+    () => code.i64(Math.floor(emitter.kernel.parameterBytes / bytes)),
+  );
 }
 
 type FaultSite = { readonly wide: number; readonly bytes: number; readonly position: Position };

@@ -1,13 +1,13 @@
 /**
  * atom and red. In global memory they are wasm's atomic instructions, or a loop around a
- * compare-exchange. A block runs on one worker, a thread at a time, so that in shared memory a plain
- * load, operation and store do.
+ * compare-exchange. A block runs on one worker, a thread at a time, so that in shared memory a
+ * plain load, operation and store do.
  */
 import { DATA_TYPE_BYTES, type AtomicFunction, type Instruction } from "../../ir/types.ts";
 import type { MemoryOpcode } from "../../wasm/opcode.ts";
 import { checkAddress, type CheckedAddress } from "./address.ts";
 import { isSigned, type Emitter } from "./emitter.ts";
-import { flushOperand } from "./float-common.ts";
+import { flushOperand, settleNan64 } from "./float-common.ts";
 
 type Atomic = Extract<Instruction, { op: "atomic" }>;
 
@@ -152,21 +152,36 @@ function emitUpdated(emitter: Emitter, site: Site, old: number): void {
   }
 }
 
-/** Adds floats by their bits. In global memory CUDA flushes f32 subnormals; in shared it does not. */
-function emitFloatSum(emitter: Emitter, { atomic, source }: Site, old: number): void {
+/** Pushes the sum of two floats, by their bits. */
+function emitFloatSum(emitter: Emitter, site: Site, old: number): void {
   const { code } = emitter;
+  const { atomic, source, at } = site;
   if (atomic.type === "f64") {
     const [left, right] = [emitter.temporary("f64"), emitter.temporary("f64")];
     code.get(old).op("f64.reinterpret_i64").set(left).get(source).op("f64.reinterpret_i64");
     code.set(right).get(left).get(right).op("f64.add");
-    const sum = emitter.temporary("f64");
-    code.tee(sum).get(sum).op("f64.ne").if("f64");
-    code.get(left).get(right);
-    emitter.call("nanOf2");
-    code.else().get(sum).end().op("i64.reinterpret_f64");
+    settleNan64(emitter, [right, left]);
+    code.op("i64.reinterpret_f64");
     return;
   }
-  const flush = atomic.space !== "shared";
+  // In global memory CUDA flushes f32 subnormals, in shared memory it does not.
+  if (atomic.space !== "generic") {
+    emitFloat32Sum(emitter, { old, source, flush: atomic.space === "global" });
+    return;
+  }
+  code.get(at.local).i32(at.offset).op("i32.add");
+  emitter.blockValue("shared").op("i32.sub");
+  emitter.blockValue("sharedBytes").op("i32.lt_u").if("i32");
+  emitFloat32Sum(emitter, { old, source, flush: false });
+  code.else();
+  emitFloat32Sum(emitter, { old, source, flush: true });
+  code.end();
+}
+
+type Float32Sum = { readonly old: number; readonly source: number; readonly flush: boolean };
+
+function emitFloat32Sum(emitter: Emitter, { old, source, flush }: Float32Sum): void {
+  const { code } = emitter;
   for (const bits of [old, source]) {
     code.get(bits).op("f32.reinterpret_i32");
     if (flush) flushOperand(emitter);

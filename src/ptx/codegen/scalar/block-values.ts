@@ -22,6 +22,17 @@ const fromGlobal = (index: number): BlockValue => ({
 const sum = (code: Code, offset: number): Code =>
   code.getGlobal(GLOBAL.scratch).getGlobal(GLOBAL.launch).memory("i32.load", offset).op("i32.add");
 
+const sharedRoom = (log2: number): BlockValue => ({
+  type: "i64",
+  write: (code) =>
+    code
+      .getGlobal(GLOBAL.launch)
+      .memory("i32.load", LAUNCH.sharedBytes)
+      .op("i64.extend_i32_u")
+      .i64(log2)
+      .op("i64.shr_u"),
+});
+
 /** Granules of a memory page of 64 KiB, log2. */
 const GRANULES_PER_PAGE_LOG2 = 9;
 
@@ -51,6 +62,19 @@ export const BLOCK_VALUE = {
   /** Address of the block's shared memory, and of its first thread's local memory. */
   shared: { type: "i32", write: (code) => sum(code, LAUNCH.sharedOffset) },
   local: { type: "i32", write: (code) => sum(code, LAUNCH.localOffset) },
+  /**
+   * The same as 64 bits wide, and how many aligned accesses of a size shared memory has room for.
+   */
+  sharedWide: {
+    type: "i64",
+    write: (code) => sum(code, LAUNCH.sharedOffset).op("i64.extend_i32_u"),
+  },
+  sharedBy1: sharedRoom(0),
+  sharedBy2: sharedRoom(1),
+  sharedBy4: sharedRoom(2),
+  sharedBy8: sharedRoom(3),
+  sharedBy16: sharedRoom(4),
+  sharedBy32: sharedRoom(5),
 } as const satisfies Record<string, BlockValue>;
 
 export type BlockValueName = keyof typeof BLOCK_VALUE;

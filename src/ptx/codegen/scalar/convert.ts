@@ -145,7 +145,9 @@ function rangeOf(type: DataType): readonly [bigint, bigint] {
     : [0n, (1n << width) - 1n];
 }
 
-/** Out of range gives the nearest integer; a NaN gives 0, or 1 in the top bit where 64 is involved. */
+/**
+ * Out of range gives the nearest integer; a NaN gives 0, or 1 in the top bit where 64 is involved.
+ */
 function floatToInteger(emitter: Emitter, operation: Convert): void {
   const { code } = emitter;
   const { to, from, rounding, source, destination } = operation;

@@ -31,7 +31,8 @@ const BELOW_NORMAL = 2 ** -24;
 
 /**
  * Magnitudes below this are subnormal once rounded to 24 bits, whatever the exponent. To nearest,
- * what is less than half a unit below 2^-126 rounds up to it; away from zero, what is less than one.
+ * what is less than half a unit below 2^-126 rounds up to it; away from zero, what is less than
+ * one.
  */
 const FLUSH_LIMIT: Readonly<Record<Rounding, number>> = {
   rn: F32_NORMAL_MIN * (1 - BELOW_NORMAL / 2),
@@ -63,9 +64,6 @@ export function saturate(emitter: Emitter, type: FloatType): void {
   constant(0).op(`${type}.max`);
   constant(1).op(`${type}.min`);
 }
-
-/** Negates an f32 or f64 result around a rounding up, which makes it a rounding down. */
-export const negate = (code: Code, type: FloatType): Code => code.op(`${type}.neg`);
 
 /** Rounds the f64 on the stack to f32; it is exact or was rounded to odd. */
 export function demote(emitter: Emitter, rounding: Rounding): void {

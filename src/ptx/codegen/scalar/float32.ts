@@ -1,4 +1,6 @@
-/** f32 arithmetic. Results are lax: a NaN has any bits until `Emitter.write` or a read settles it. */
+/**
+ * f32 arithmetic. Results are lax: a NaN has any bits until `Emitter.write` or a read settles it.
+ */
 import { invariant, unreachable } from "../../../base/mod.ts";
 import type { Operand, Operation, Rounding } from "../../ir/types.ts";
 import type { Code } from "../../wasm/code.ts";
@@ -174,12 +176,12 @@ function extremum(emitter: Emitter, name: "min" | "max", left: number, right: nu
   code.get(right).get(left).get(left).ops("f32.eq", "select");
 }
 
-/** Bits of an f64 that an f32 does not have, and the pattern of a tie between two f32 values. */
-const EXCESS_MASK = 0x1fffffffn;
-const TIE = 0x10000000n;
+/** An f64 has 29 bits more than an f32; shifted left by 3, the low word of a tie is this. */
+const TIE_SHIFT = 3;
+const TIE = 0x80000000;
 
-/** The bits of 2^-126 as f64, without the sign, shifted left by one, less 1. */
-const NORMAL_LIMIT = (0x3810000000000000n << 1n) - 1n;
+/** The high word of 2^-126 as f64, shifted left by one, less 1. */
+const NORMAL_LIMIT = (0x38100000 << 1) - 1;
 
 export function emitFloat32Fma(emitter: Emitter, operation: Of<"ternary">): void {
   const { code } = emitter;
@@ -218,12 +220,17 @@ export function emitFloat32Fma(emitter: Emitter, operation: Of<"ternary">): void
 function fmaNearest(emitter: Emitter, ...[a, b, c]: readonly [number, number, number]): void {
   const { code } = emitter;
   const [sum, bits] = [emitter.temporary("f64"), emitter.temporary("i64")];
+  const result = emitter.temporary("f32");
   code.get(a).op("f64.promote_f32").get(b).ops("f64.promote_f32", "f64.mul");
-  code.get(c).ops("f64.promote_f32", "f64.add").tee(sum).op("i64.reinterpret_f64").tee(bits);
-  code.i64(EXCESS_MASK).op("i64.and").i64(TIE).op("i64.eq");
-  code.get(bits).i64(1).op("i64.shl").i64(1).op("i64.sub").i64(NORMAL_LIMIT).op("i64.lt_u");
-  code.op("i32.or").if("f32");
-  code.get(a).get(b).get(c);
-  emitter.call("fmaSlow");
-  code.else().get(sum).op("f32.demote_f64").end();
+  code.get(c).ops("f64.promote_f32", "f64.add").tee(sum).op("f32.demote_f64").set(result);
+  code.get(sum).op("i64.reinterpret_f64").set(bits);
+  const fine = code.block();
+  const slow = code.block();
+  code.get(bits).op("i32.wrap_i64").i32(TIE_SHIFT).op("i32.shl").i32(TIE).op("i32.eq");
+  code.branchIf(slow);
+  // No sum but zero has a high word of zero: it is at least 2^-298. Less 1, zero is the largest.
+  code.get(bits).i64(32).ops("i64.shr_u", "i32.wrap_i64").i32(1).op("i32.shl");
+  code.i32(1).op("i32.sub").i32(NORMAL_LIMIT).ops("i32.ge_u").branchIf(fine);
+  code.end().get(a).get(b).get(c);
+  emitter.call("fmaSlow").set(result).end().get(result);
 }

@@ -4,7 +4,9 @@ import { widthOf, type Emitter } from "./emitter.ts";
 
 type Of<Op extends Operation["op"]> = Extract<Operation, { op: Op }>;
 
-/** A type of the same width that the destination holds as it is, so that nothing is reinterpreted. */
+/**
+ * A type of the same width that the destination holds as it is, so that nothing is reinterpreted.
+ */
 export function bitsLike(emitter: Emitter, id: number, type: DataType): DataType {
   const { local } = emitter.storageOf(id);
   if (DATA_TYPE_BYTES[type] === 4) return local === "f32" ? "f32" : "b32";

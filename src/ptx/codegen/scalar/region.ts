@@ -1,6 +1,6 @@
 /**
- * A region as a function, `region(firstThread, endThread) -> next`: what is the same for all threads,
- * then a loop over them. It returns the state that all its threads are in afterwards, or
+ * A region as a function, `region(firstThread, endThread) -> next`: what is the same for all
+ * threads, then a loop over them. It returns the state that all its threads are in afterwards, or
  * `STATE_MIXED`; only where more than one state is possible does it store each thread's.
  *
  * The loop's body is a fragment of its own (`ThreadBody`), written first, since the rest computes
@@ -24,7 +24,9 @@ const END_THREAD = 1;
 /** No thread has finished yet. */
 const STATE_NONE = -2;
 
-/** Blocks around a thread's body: the loop over threads, and what a finished thread branches out of. */
+/**
+ * Blocks around a thread's body: the loop over threads, and what a finished thread branches out of.
+ */
 const BODY_DEPTH = 2;
 
 export function regionFunction(

@@ -38,9 +38,21 @@ export function writeSpecial(emitter: Emitter, name: SpecialRegister): ValueType
     case "total_smem_size":
       emitter.blockValue("sharedBytes");
       return "i32";
-    default:
+    case "laneid":
+    case "warpid":
+    case "nwarpid":
+    case "smid":
+    case "nsmid":
+    case "gridid":
+    case "lanemask_eq":
+    case "lanemask_lt":
+    case "lanemask_ge":
+    case "lanemask_le":
+    case "lanemask_gt":
       writeWarpSpecial(emitter, name);
       return "i32";
+    default:
+      return unreachable(name);
   }
 }
 
