@@ -31,7 +31,7 @@ const MODIFIERS_TOO_NEW = new Set(["nc", "relaxed", "acquire", "release", "sys",
 
 const HEADER = `//
 // Made from base.cu by tools/make-kernels.ts; do not edit. PTX ISA 4.2 and sm_30 are on purpose:
-// one payload for a GK210 under driver R470 and for all since.
+// one payload for a GK210 under driver R470 and for all that came since.
 //
 
 .version 4.2

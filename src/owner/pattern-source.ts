@@ -109,7 +109,7 @@ function constantWriter(type: ScalarType, value: string): Writer {
   );
 }
 
-/** The pattern of every `work`, which is worth a loop of its own: it is filled a million at a time. */
+/** The pattern of every `work`: worth a loop of its own, since it is filled a million at a time. */
 function fillWork(seed: number): Filler {
   return (bytes, offset) => {
     const first = offset / SCALAR_BYTES.f32;
