@@ -40,7 +40,7 @@ printf '\n# kill -9 of one die host, five times, with the other die at work\n'
   for turn in 1 2 3 4 5; do
     sleep 2
     # Die 0's host is the older one at first, and the newer one once it was replaced.
-    pkill -9 "$([ "$turn" = 1 ] && echo -o || echo -n)" -f "die-host-main.js --backend $backend"
+    pkill -9 "$([ "$turn" = 1 ] && printf %s -o || printf %s -n)" -f "die-host-main.js --backend $backend"
     sleep 2
     printf 'work 0 %s 5\nread 0\n' "$turn"
   done
