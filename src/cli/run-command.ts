@@ -9,6 +9,7 @@ import {
   type JobResult,
   type JobStatus,
 } from "../owner/mod.ts";
+import { describeCause } from "../owner/mod.ts";
 import { parseArguments, type KernelArgumentText } from "./argument.ts";
 import type { CommandFunction } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
@@ -114,8 +115,7 @@ function report(surroundings: Surroundings, flags: RunCommandFlags, outcome: Out
   if (flags.json) surroundings.output.write(`${JSON.stringify(jsonOf(flags, outcome, shown))}\n`);
   else if (isOk) surroundings.output.write(textOf(flags, result, shown));
   if (isOk) return;
-  const { name, call, message } = result.cause;
-  complain(surroundings, `${flags.kernel}: ${result.status}: ${name} from ${call}: ${message}`);
+  complain(surroundings, `${flags.kernel}: ${result.status}: ${describeCause(result.cause)}`);
 }
 
 function jsonOf(flags: RunCommandFlags, { job, result }: Outcome, shown: readonly Shown[]): object {

@@ -30,19 +30,21 @@ export async function runProcess(process: NodeJS.Process, options: ProcessOption
 }
 
 function surroundingsOf(process: NodeJS.Process, options: ProcessOptions): Surroundings {
-  const { stdout } = process;
   return {
     workingDirectory: process.cwd(),
     stateDirectory: stateDirectoryOf(options.environment),
     temporaryDirectory: options.temporaryDirectory,
-    // Read when first asked for: merely touching stdin starts to read it.
+    // Made when first asked for: merely touching stdin starts to read it, and a stream costs
+    // milliseconds that --help does without.
     get stdin() {
       return process.stdin;
     },
-    stdout,
+    get stdout() {
+      return process.stdout;
+    },
     now: () => new Date(),
     get isInteractive() {
-      return process.stdin.isTTY && stdout.isTTY;
+      return process.stdin.isTTY && process.stdout.isTTY;
     },
     output: createLineSink({ fileDescriptor: 1 }),
     errors: createLineSink({ fileDescriptor: 2 }),

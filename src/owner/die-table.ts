@@ -10,7 +10,7 @@ import type { HostFailure } from "./frames.ts";
 import { HostKeeper } from "./host-keeper.ts";
 import type { HostLauncher } from "./host-link.ts";
 import type { Journal } from "./journal.ts";
-import type { JobCause, ModuleReference } from "./job.ts";
+import { describeCause, type JobCause, type ModuleReference } from "./job.ts";
 import {
   DIES_MAX,
   type Discovery,
@@ -256,9 +256,6 @@ export class DieTable {
     this.options.log(` ${name}: serving again after ${String(tookMs)} ms`);
   }
 }
-
-export const describeCause = (cause: JobCause): string =>
-  cause.message.includes(cause.name) ? cause.message : `${cause.name}: ${cause.message}`;
 
 /** A backend that does not open is a machine without a device, and no fault of the die. */
 const bringUpRefusal = (failure: BringUpFailure): Result<never, OwnerRefusal> =>

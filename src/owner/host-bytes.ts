@@ -21,7 +21,11 @@ export type Carrier = { readonly stream: Stream; readonly staging: HostBuffer };
 export type Filler = (view: Uint8Array, offset: number) => void;
 
 /** A source that was opened; `close` it whether or not it was read. */
-export type OpenSource = { readonly fill: Filler; readonly close: () => void };
+export type OpenSource = {
+  /** Null: zeros, which the device writes itself. */
+  readonly fill: Filler | null;
+  readonly close: () => void;
+};
 
 const nothing = (): void => undefined;
 
@@ -29,7 +33,7 @@ const nothing = (): void => undefined;
 export function openSource(source: ByteSource, bytes: number): OpenSource {
   switch (source.kind) {
     case "zero":
-      return { fill: (view) => void view.fill(0), close: nothing };
+      return { fill: null, close: nothing };
     case "pattern":
       return { fill: fillPattern(source.pattern), close: nothing };
     case "file":

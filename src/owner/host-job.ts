@@ -75,7 +75,7 @@ export async function runJob(
     const measures = {
       kernelNs: ran.value,
       wallNs: Math.round((clock.nowMs() - startMs) * 1e6),
-      bytesIn: total(bound.filter(({ source }) => source !== null)),
+      bytesIn: total(bound.filter(({ source }) => (source?.fill ?? null) !== null)),
       bytesOut: total(wanted),
     };
     return { status: "ok", device: die.context.device.name, measures };
@@ -207,7 +207,9 @@ async function launch(site: LaunchSite): Promise<Result<number, JobResult>> {
     return refused({ name: code, code: 0, call: "packParameters", message });
   }
   for (const { buffer, bytes, source } of bound) {
-    if (buffer !== null && source !== null) await upload(carrier, buffer, bytes, source.fill);
+    if (buffer === null || source === null) continue;
+    if (source.fill === null) carrier.stream.fill({ buffer, offset: 0, bytes }, 0);
+    else await upload(carrier, buffer, bytes, source.fill);
   }
   const [start, end] = [die.context.createEvent(), die.context.createEvent()];
   const { grid, block, sharedBytes } = job;

@@ -102,6 +102,12 @@ export type JobCause = {
   readonly message: string;
 };
 
+/** A cause in one line: which call, the name, the message; each once, since drivers repeat them. */
+export function describeCause({ name, call, message }: JobCause): string {
+  const named = message.includes(name) ? message : `${name}: ${message}`;
+  return named.includes(call) ? named : `${call}: ${named}`;
+}
+
 /** What was measured of a job. */
 export type JobMeasures = {
   /** The device's own time between launch and end of the kernel. */

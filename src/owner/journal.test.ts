@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -34,4 +34,19 @@ test("openJournal() says why a path will not do", (context) => {
   writeFileSync(join(folder, "file"), "");
   const journal = openJournal(join(folder, "file", "bring-up.jsonl"), () => new Date(0));
   assert.ok(!journal.ok && /ENOTDIR|EEXIST/.test(journal.error));
+});
+
+test("openJournal() begins a new file once the old one is long", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-journal-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "bring-up.journal");
+  for (const [bytes, left] of [
+    [4 * 1024 * 1024, 4 * 1024 * 1024],
+    [4 * 1024 * 1024 + 1, 0],
+  ] as const) {
+    writeFileSync(path, Buffer.alloc(bytes, "x"));
+    assert.ok(openJournal(path, () => new Date(0)).ok);
+    assert.equal(statSync(path).size, left);
+  }
+  assert.equal(statSync(`${path}.old`).size, 4 * 1024 * 1024 + 1);
 });

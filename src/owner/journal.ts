@@ -2,7 +2,15 @@
  * The bring-up journal: a line on disk before each step that can hang or crash the host, so that
  * what wedged is named after a reboot (DESIGN section 4, invariant 4).
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
 import { dirname } from "node:path";
 
 import { err, ok, type Result } from "../base/mod.ts";
@@ -28,6 +36,9 @@ export type JournalEntry = {
   readonly detail?: string;
 };
 
+/** A journal this long becomes `<path>.old` when the next owner starts: years of bring-ups. */
+const JOURNAL_BYTES_MAX = 4 * 1024 * 1024;
+
 export type Journal = { readonly write: (entry: JournalEntry) => void };
 
 /** A journal that keeps nothing, for callers without a state directory. */
@@ -43,6 +54,11 @@ export function openJournal(path: string, now: () => Date): Result<Journal, stri
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     file = openSync(path, "a", 0o600);
+    if (fstatSync(file).size > JOURNAL_BYTES_MAX) {
+      closeSync(file);
+      renameSync(path, `${path}.old`);
+      file = openSync(path, "a", 0o600);
+    }
   } catch (error) {
     return err(error instanceof Error ? error.message : String(error));
   }

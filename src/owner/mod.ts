@@ -1,3 +1,4 @@
+export { describeCause } from "./job.ts";
 export { WORK_BLOCK_THREADS, WORK_ELEMENTS } from "../gpu/mod.ts";
 export {
   openJournal,

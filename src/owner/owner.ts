@@ -5,9 +5,15 @@
 import { ok, type Result } from "../base/mod.ts";
 import { catalogueKernel, launchShape, WORK_ELEMENTS } from "../gpu/mod.ts";
 import { bindDie, WORK_BUFFER_BYTES, WORK_INPUT, WORK_OUTPUT } from "./bring-up.ts";
-import { describeCause, DieTable, refuse, type OwnerOptions } from "./die-table.ts";
+import { DieTable, refuse, type OwnerOptions } from "./die-table.ts";
 import type { Die, PendingWork } from "./die.ts";
-import type { Job, JobResult, ModuleReference } from "./job.ts";
+import {
+  describeCause,
+  type Job,
+  type JobCause,
+  type JobResult,
+  type ModuleReference,
+} from "./job.ts";
 import type {
   DieStatus,
   Owner,
@@ -182,7 +188,7 @@ async function read(table: DieTable, number: number): Promise<Result<ReadReport,
   }
 }
 
-const describeLost = (cause: Parameters<typeof describeCause>[0] | null): string =>
+const describeLost = (cause: JobCause | null): string =>
   cause === null ? "unknown" : describeCause(cause);
 
 const lostWorkMessage = (number: number, work: PendingWork, cause: string): string =>

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { encodeFrame, type HostMessage, type HostRequest } from "./frames.ts";
+import { openHostLink, type HostLink, type HostTransport } from "./host-link.ts";
+import type { Job, JobResult } from "./job.ts";
+
+const job: Job = {
+  module: { name: "m.ptx", path: "/m.ptx" },
+  entry: "k",
+  grid: [1, 1, 1],
+  block: [1, 1, 1],
+  sharedBytes: 0,
+  arguments: [],
+  timeoutMs: 500,
+};
+
+/** A host that says only what the test makes it say. */
+type Puppet = {
+  readonly link: HostLink;
+  readonly requests: HostRequest[];
+  readonly say: (message: HostMessage) => void;
+  readonly sayBytes: (bytes: Buffer) => void;
+  readonly end: (how: string) => void;
+  readonly kills: () => number;
+};
+
+function createPuppet(): Puppet {
+  const requests: HostRequest[] = [];
+  let [data, ended, kills] = [
+    (_chunk: Buffer): void => undefined,
+    (_how: string): void => undefined,
+    0,
+  ];
+  const transport: HostTransport = {
+    pid: 42,
+    write: (frame) => void requests.push(JSON.parse(frame.toString("utf8", 4)) as HostRequest),
+    onData: (listener) => void (data = listener),
+    onEnd: (listener) => void (ended = listener),
+    kill: () => void (kills += 1),
+  };
+  return {
+    link: openHostLink(transport),
+    requests,
+    say: (message) => data(encodeFrame(message)),
+    sayBytes: (bytes) => data(bytes),
+    end: (how) => ended(how),
+    kills: () => kills,
+  };
+}
+
+const okResult: JobResult = {
+  status: "ok",
+  device: "d",
+  measures: { kernelNs: 1, wallNs: 2, bytesIn: 3, bytesOut: 4 },
+};
+
+test("a call gets its own reply, whatever the order", async () => {
+  const { link, say } = createPuppet();
+  const [first, second] = [link.call("count", {}), link.call("count", {})];
+  say({ id: 2, kind: "reply", body: { devices: 2 } });
+  say({ id: 1, kind: "reply", body: { devices: 1 } });
+  assert.deepEqual(await first, { ok: true, value: { devices: 1 } });
+  assert.deepEqual(await second, { ok: true, value: { devices: 2 } });
+});
+
+test("a started job is launched first and finished later", async () => {
+  const { link, say } = createPuppet();
+  const { launched, finished } = link.start(0, job);
+  say({ id: 1, kind: "reply", body: {} });
+  assert.ok((await launched).ok);
+  say({ id: 1, kind: "finished", result: okResult });
+  assert.deepEqual(await finished, okResult);
+});
+
+test("a job that was refused before its launch settles both", async () => {
+  const { link, say } = createPuppet();
+  const { launched, finished } = link.start(0, job);
+  const cause = { name: "argument_count", code: 0, call: "packParameters", message: "no" };
+  say({ id: 1, kind: "finished", result: { status: "refused", cause } });
+  assert.deepEqual(await launched, { ok: false, error: { kind: "refused", cause } });
+  assert.deepEqual(await finished, { status: "refused", cause });
+});
+
+test("a host that is stuck past a job's timeout does not keep the job waiting", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { link, say } = createPuppet();
+  const { launched, finished } = link.start(0, job);
+  say({ id: 1, kind: "reply", body: {} });
+  await launched;
+  let result: JobResult | null = null;
+  void finished.then((value) => (result = value));
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  context.mock.timers.tick(1499);
+  await turn();
+  assert.equal(result, null);
+  context.mock.timers.tick(1);
+  await turn();
+  assert.equal((await finished).status, "timeout");
+});
+
+test("when the host ends, everything in flight is told how, and so is what comes after", async () => {
+  const { link, end } = createPuppet();
+  const call = link.call("count", {});
+  const { launched, finished } = link.start(0, job);
+  end("was killed by SIGKILL");
+  const failed = await call;
+  assert.ok(!failed.ok && failed.error.kind === "lost");
+  assert.match(failed.error.cause.message, /die host 42 was killed by SIGKILL/);
+  assert.equal((await launched).ok, false);
+  assert.equal((await finished).status, "lost");
+  assert.equal((await link.start(0, job).finished).status, "lost");
+  assert.equal((await link.died).name, "die_host_died");
+});
+
+test("kill() tells its own cause at once, and what the host still says does not count", async () => {
+  const { link, say, end, kills } = createPuppet();
+  const { finished } = link.start(0, job);
+  const cause = { name: "timeout", code: 702, call: "cuLaunchKernel", message: "too long" };
+  link.kill(cause);
+  assert.deepEqual(await finished, { status: "lost", cause });
+  assert.equal(kills(), 1);
+  say({ id: 1, kind: "finished", result: okResult });
+  end("was killed by SIGKILL");
+  assert.deepEqual(await link.died, cause);
+});
+
+test("a host that sends what is no frame is ended", async () => {
+  const { link, sayBytes, kills } = createPuppet();
+  const call = link.call("count", {});
+  sayBytes(Buffer.alloc(8, 0xff));
+  assert.equal((await call).ok, false);
+  assert.equal(kills(), 1);
+});
