@@ -27,11 +27,9 @@ type Puppet = {
 
 function createPuppet(): Puppet {
   const requests: HostRequest[] = [];
-  let [data, ended, kills] = [
-    (_chunk: Buffer): void => undefined,
-    (_how: string): void => undefined,
-    0,
-  ];
+  let data: (chunk: Buffer) => void = () => undefined;
+  let ended: (how: string) => void = () => undefined;
+  let kills = 0;
   const transport: HostTransport = {
     pid: 42,
     write: (frame) => void requests.push(JSON.parse(frame.toString("utf8", 4)) as HostRequest),
