@@ -92,7 +92,7 @@ const RUN_DESCRIPTION = [
   `  ${ARGUMENT_FORMS.in}`,
   `  ${ARGUMENT_FORMS.out}`,
   `  ${ARGUMENT_FORMS.inout}`,
-  "  TYPE is u32 s32 u64 s64 f32 or f64; COUNT and BYTES may be written 4Ki, 1Mi, 2Gi;",
+  "  TYPE is u8 s8 u16 s16 u32 s32 u64 s64 f32 or f64; COUNT and BYTES may be 4Ki, 1Mi, 2Gi;",
   `  GENERATOR is ${ARGUMENT_FORMS.generator}`,
   "Outputs without a file are shown by their first values. For example, c = a + b:",
   "  holdfast run kernels/base.ptx --kernel vadd --grid 4096 --block 256 \\",

@@ -12,6 +12,10 @@ const LITTLE_ENDIAN = true;
 type Reader = (view: DataView, at: number) => string;
 
 const READERS: Readonly<Record<ScalarType, Reader>> = {
+  u8: (view, at) => String(view.getUint8(at)),
+  s8: (view, at) => String(view.getInt8(at)),
+  u16: (view, at) => String(view.getUint16(at, LITTLE_ENDIAN)),
+  s16: (view, at) => String(view.getInt16(at, LITTLE_ENDIAN)),
   u32: (view, at) => String(view.getUint32(at, LITTLE_ENDIAN)),
   s32: (view, at) => String(view.getInt32(at, LITTLE_ENDIAN)),
   u64: (view, at) => String(view.getBigUint64(at, LITTLE_ENDIAN)),

@@ -3,11 +3,26 @@ import { err, ok, type Result } from "../base/mod.ts";
 import type { ScalarType } from "../owner/mod.ts";
 import { parseSize } from "./size.ts";
 
-export const SCALAR_TYPES = ["u32", "s32", "u64", "s64", "f32", "f64"] as const;
+export const SCALAR_TYPES: readonly ScalarType[] = [
+  "u8",
+  "s8",
+  "u16",
+  "s16",
+  "u32",
+  "s32",
+  "u64",
+  "s64",
+  "f32",
+  "f64",
+];
 
 type IntegerType = Exclude<ScalarType, "f32" | "f64">;
 
 const RANGES: Readonly<Record<IntegerType, readonly [minimum: bigint, maximum: bigint]>> = {
+  u8: [0n, 2n ** 8n - 1n],
+  s8: [-(2n ** 7n), 2n ** 7n - 1n],
+  u16: [0n, 2n ** 16n - 1n],
+  s16: [-(2n ** 15n), 2n ** 15n - 1n],
   u32: [0n, 2n ** 32n - 1n],
   s32: [-(2n ** 31n), 2n ** 31n - 1n],
   u64: [0n, 2n ** 64n - 1n],

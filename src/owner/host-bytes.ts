@@ -9,16 +9,13 @@ import { constants } from "node:fs";
 import { fileCall, FileError, invariant } from "../base/mod.ts";
 import { waitUntilIdle, type DeviceBuffer, type HostBuffer, type Stream } from "../gpu/mod.ts";
 import type { ByteSource, FileRegion } from "./job.ts";
-import { fillPattern } from "./pattern-source.ts";
+import { fillPattern, type Filler } from "./pattern-source.ts";
 
 /** Bytes of the staging buffer: large enough for full speed on the link, small beside any host. */
 export const STAGING_BYTES = 16 * 1024 * 1024;
 
 /** What moves bytes to and from a die. */
 export type Carrier = { readonly stream: Stream; readonly staging: HostBuffer };
-
-/** Fills `view`, which begins at byte `offset` of the argument. */
-export type Filler = (view: Uint8Array, offset: number) => void;
 
 /** A source that was opened; `close` it whether or not it was read. */
 export type OpenSource = {

@@ -7,6 +7,7 @@ import {
   type DeviceBuffer,
   type GpuKernel,
   type KernelArgument,
+  type ScalarType,
 } from "../gpu/mod.ts";
 import {
   download,
@@ -19,14 +20,7 @@ import {
 } from "./host-bytes.ts";
 import { refusalCause, type HostDie } from "./host-die.ts";
 import { lossOf } from "./host-failure.ts";
-import {
-  timeoutCause,
-  type Job,
-  type JobArgument,
-  type JobCause,
-  type JobResult,
-  type ScalarType,
-} from "./job.ts";
+import { timeoutCause, type Job, type JobArgument, type JobCause, type JobResult } from "./job.ts";
 
 /** An argument whose files are open and whose buffer is made. */
 type BoundArgument = {

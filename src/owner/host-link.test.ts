@@ -97,7 +97,7 @@ test("a host that is stuck past a job's timeout does not keep the job waiting", 
   assert.equal((await finished).status, "timeout");
 });
 
-test("when the host ends, everything in flight is told how, and so is what comes after", async () => {
+test("when the host ends, everything in flight is told how", async () => {
   const { link, end } = createPuppet();
   const call = link.call("count", {});
   const { launched, finished } = link.start(0, job);
@@ -111,7 +111,7 @@ test("when the host ends, everything in flight is told how, and so is what comes
   assert.equal((await link.died).name, "die_host_died");
 });
 
-test("kill() tells its own cause at once, and what the host still says does not count", async () => {
+test("kill() tells its cause at once; what the host says then does not count", async () => {
   const { link, say, end, kills } = createPuppet();
   const { finished } = link.start(0, job);
   const cause = { name: "timeout", code: 702, call: "cuLaunchKernel", message: "too long" };

@@ -3,7 +3,7 @@
  * references to bytes, never bytes; the die host reads and writes them itself, so no payload passes
  * through the owner process. Everything here is plain JSON, since it crosses a process border.
  */
-import type { Dim3 } from "../gpu/mod.ts";
+import type { Dim3, ScalarType } from "../gpu/mod.ts";
 
 /** PTX that a die host loads on first use and loads again after it was replaced. */
 export type ModuleReference = {
@@ -30,8 +30,6 @@ export type Pattern =
    * Uniform: integers over the type's whole range, floats in [0, 1). The same seed, the same data.
    */
   | { readonly kind: "random"; readonly type: ScalarType; readonly seed: number };
-
-export type ScalarType = "u32" | "s32" | "u64" | "s64" | "f32" | "f64";
 
 /** Where the bytes of an argument come from before the launch. */
 export type ByteSource =

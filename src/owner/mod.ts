@@ -1,3 +1,4 @@
+export type { ScalarType } from "../gpu/mod.ts";
 export { describeCause } from "./job.ts";
 export { WORK_BLOCK_THREADS, WORK_ELEMENTS } from "../gpu/mod.ts";
 export {
@@ -26,7 +27,6 @@ export type {
   JobStatus,
   ModuleReference,
   Pattern,
-  ScalarType,
 } from "./job.ts";
 export {
   DIES_MAX,

@@ -3,8 +3,8 @@ import { test } from "node:test";
 
 import fc from "fast-check";
 
-import { selfTestA, seedPattern } from "../gpu/mod.ts";
-import type { Pattern, ScalarType } from "./job.ts";
+import { selfTestA, seedPattern, type ScalarType } from "../gpu/mod.ts";
+import type { Pattern } from "./job.ts";
 import { fillPattern, patternType, SCALAR_BYTES } from "./pattern-source.ts";
 
 function fill(pattern: Pattern, elements: number): ArrayBuffer {
@@ -29,6 +29,8 @@ test("fillPattern() writes indexes and constants in every type", () => {
   const constant = (type: ScalarType, value: string): ArrayBuffer =>
     fill({ kind: "constant", type, value }, 2);
   assert.deepEqual([...new Int32Array(constant("s32", "-5"))], [-5, -5]);
+  assert.deepEqual([...new Int8Array(constant("s8", "-5"))], [-5, -5]);
+  assert.deepEqual([...new Uint16Array(constant("u16", "65535"))], [65535, 65535]);
   assert.deepEqual(
     [...new BigUint64Array(constant("u64", "18446744073709551615"))],
     [2n ** 64n - 1n, 2n ** 64n - 1n],

@@ -1,12 +1,18 @@
 /**
  * Generated input: each pattern as a function of the element's index, so that it comes in chunks.
  */
-import { seedValue } from "../gpu/mod.ts";
-import type { Filler } from "./host-bytes.ts";
-import type { Pattern, ScalarType } from "./job.ts";
+import { seedValue, type ScalarType } from "../gpu/mod.ts";
+import type { Pattern } from "./job.ts";
+
+/** Fills `view`, which begins at byte `offset` of the argument. */
+export type Filler = (view: Uint8Array, offset: number) => void;
 
 /** Bytes of one element. */
 export const SCALAR_BYTES: Readonly<Record<ScalarType, number>> = {
+  u8: 1,
+  s8: 1,
+  u16: 2,
+  s16: 2,
   u32: 4,
   s32: 4,
   u64: 8,
@@ -44,8 +50,13 @@ function integerWriter(
   low: (index: number) => number,
   high: (index: number) => number,
 ): Writer {
-  if (SCALAR_BYTES[type] === 4) {
-    return (view, at, index) => view.setUint32(at, low(index) >>> 0, LITTLE_ENDIAN);
+  switch (SCALAR_BYTES[type]) {
+    case 1:
+      return (view, at, index) => view.setUint8(at, low(index) & 0xff);
+    case 2:
+      return (view, at, index) => view.setUint16(at, low(index) & 0xffff, LITTLE_ENDIAN);
+    case 4:
+      return (view, at, index) => view.setUint32(at, low(index) >>> 0, LITTLE_ENDIAN);
   }
   return (view, at, index) => {
     view.setUint32(at, low(index) >>> 0, LITTLE_ENDIAN);

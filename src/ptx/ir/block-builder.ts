@@ -1,22 +1,8 @@
 import { invariant } from "../../base/mod.ts";
+import { successorsOf } from "./successors.ts";
 import type { BasicBlock, BlockId, Instruction, Position, Terminator } from "./types.ts";
 
 type OpenBlock = { readonly instructions: Instruction[]; terminator: Terminator | null };
-
-/** The blocks that a terminator may go on to. */
-function targetsOf(terminator: Terminator): readonly BlockId[] {
-  switch (terminator.kind) {
-    case "jump":
-      return [terminator.target];
-    case "branch":
-      return [terminator.onTrue, terminator.onFalse];
-    case "barrier":
-      return [terminator.resume];
-    case "exit":
-    case "trap":
-      return [];
-  }
-}
 
 /** The same terminator with its targets renamed. */
 function retarget(terminator: Terminator, rename: (block: BlockId) => BlockId): Terminator {
@@ -84,7 +70,7 @@ export class BlockBuilder {
 
   #reachable(): Set<BlockId> {
     const reached = new Set<BlockId>([0]);
-    for (const id of reached) for (const to of targetsOf(this.#end(id))) reached.add(to);
+    for (const id of reached) for (const to of successorsOf(this.#end(id))) reached.add(to);
     return reached;
   }
 

@@ -3,7 +3,7 @@ import { invariant } from "../../../base/mod.ts";
 import type { BasicBlock, BlockId, Kernel } from "../../ir/types.ts";
 import { BitSet } from "./bit-set.ts";
 import { readsOf, terminatorReads, writesOf } from "./effects.ts";
-import { successorsOf } from "./successors.ts";
+import { successorsOf } from "../../ir/successors.ts";
 
 export type Liveness = {
   /** By block: the registers live where it begins. */
