@@ -173,7 +173,7 @@ suite("run", () => {
       const cause = { name, code: 1, call: "someCall", message: "what and how to mend it" };
       const plain = cli(RUN, { result: { status, cause } });
       assert.deepEqual([plain.code, plain.output], [exit, ""]);
-      const line = `holdfast: k: ${status}: ${name} from someCall: what and how to mend it\n`;
+      const line = `holdfast: k: ${status}: someCall: ${name}: what and how to mend it\n`;
       const hint = exit > 2 ? "holdfast: --verbose shows the steps up to this\n" : "";
       assert.ok(plain.errors.endsWith(line + hint), plain.errors);
       const json = cli(`${RUN} --json`, { result: { status, cause } });

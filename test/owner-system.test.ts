@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { isRunning } from "./process-state.ts";
 import { PROGRAM, ReplProcess } from "./repl-process.ts";
 
 const BACKEND = process.env["HOLDFAST_TEST_BACKEND"] ?? "soft";
@@ -127,4 +128,15 @@ test("run: a kernel that faults, one that never ends, and one that is right", (c
   assert.match(endless.text, /still running after 500 ms/);
   assert.equal(endless.code, 4);
   assert.equal(run("none_such").code, 2);
+});
+
+test("kill -9 of the owner leaves no die host behind", async (context) => {
+  const owner = open(context, "direct");
+  for (const die of [0, 1]) await owner.ask(`online ${String(die)}`);
+  const pids = [await owner.hostPid(0), await owner.hostPid(1)];
+  await owner.ask("work 0 7 16777215");
+  owner.child.kill("SIGKILL");
+  for (let tries = 0; tries < 100 && pids.some(isRunning); tries++)
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.deepEqual(pids.filter(isRunning), []);
 });

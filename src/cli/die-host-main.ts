@@ -52,6 +52,12 @@ async function openerOf(backend: string, dies: number): Promise<OpenGpu> {
   };
 }
 
+/** CUDA's calls can block without end, and then nobody here sees the socket close. */
+async function endEvenIfStuck(): Promise<void> {
+  const { endWithParent } = await import("./parent-death-ffi.ts");
+  endWithParent();
+}
+
 /**
  * Ends this process without running any handler: nothing that is mapped or resident is released.
  */
@@ -69,6 +75,7 @@ process.on("uncaughtException", (error) => {
   process.stderr.write(`bug: ${error.stack ?? String(error)}\n`);
   process.exit(EXIT_BUG);
 });
+if (flags.backend !== "soft") await endEvenIfStuck();
 const socket = new Socket({ fd: HOST_SOCKET_FD });
 const host = new DieHost({
   openGpu: await openerOf(flags.backend, Number(flags.dies)),
