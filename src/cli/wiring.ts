@@ -5,6 +5,7 @@ import { createDirectBoard, createSimBoard, type Board } from "../board/mod.ts";
 import {
   createHostLauncher,
   createOwner,
+  createSpareLauncher,
   noJournal,
   openJournal,
   type Journal,
@@ -36,12 +37,13 @@ export function createOpenOwner(options: WiringOptions): OpenOwner {
     }
     const { backend, dies, log, timeoutMs, stateDirectory } = request;
     const hostFlags = ["--backend", backend, "--dies", String(dies ?? DIES_DEFAULT)];
+    const launchHost = createHostLauncher({ command: [...dieHostCommand, ...hostFlags], log });
     const owner = createOwner({
       board,
       log,
       clock: systemClock,
       workTimeoutMs: timeoutMs,
-      launchHost: createHostLauncher({ command: [...dieHostCommand, ...hostFlags], log }),
+      launchHost: createSpareLauncher(launchHost),
       baseModule: { name: "base.ptx", path: basePayload },
       journal: journalIn(stateDirectory, now, log),
     });

@@ -122,7 +122,7 @@ export type JobResult =
 
 /** CUDA's own number and name for a kernel that ran too long. */
 export const timeoutCause = (job: Job): JobCause => ({
-  name: "timeout",
+  name: "CUDA_ERROR_LAUNCH_TIMEOUT",
   code: 702,
   call: "cuLaunchKernel",
   message:

@@ -12,6 +12,7 @@ export { DieHost, type DieHostOptions, type OpenedGpu } from "./die-host.ts";
 export { createHostLauncher, HOST_SOCKET_FD } from "./host-process.ts";
 export type { HostLauncher, HostTransport } from "./host-link.ts";
 export { createOwner } from "./owner.ts";
+export { createSpareLauncher } from "./spare-host.ts";
 export type { OwnerOptions } from "./die-table.ts";
 export { patternType, SCALAR_BYTES } from "./pattern-source.ts";
 export { DEFAULT_WINDOW_POLICY, type WindowPolicy } from "./window.ts";
