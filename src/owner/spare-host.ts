@@ -1,7 +1,7 @@
 /**
  * Keeps one die host started in reserve. Starting a process and loading its code is a third of the
- * time in which a die host is replaced, and can be done beforehand; the reserve opens no backend and
- * touches no device until it is taken.
+ * time in which a die host is replaced, and can be done beforehand; the reserve opens no backend
+ * and touches no device until it is taken.
  */
 import type { HostLauncher, HostTransport } from "./host-link.ts";
 
