@@ -32,6 +32,17 @@ done
 fault store_seven
 fault out_of_bounds
 fault endless --timeout-ms 500
+: > "$state/empty.ptx"
+head -c 700 kernels/base.ptx > "$state/truncated.ptx"
+sed 's/^.version 4.2/.version 99.0/' kernels/base.ptx > "$state/newer.ptx"
+bad() { show node bin/holdfast.js run "$1" --backend "$backend" --state-dir "$state" --grid 1 --block 1 --kernel "${@:2}"; }
+for file in empty truncated newer; do bad "$state/$file.ptx" mail; done
+bad kernels/base.ptx none_such
+bad kernels/base.ptx mail --arg out:4
+bad kernels/base.ptx mail --arg out:4 --arg 'in:u32[1]=1' --arg f32:1
+bad kernels/base.ptx mail --arg out:900Gi --arg 'in:u32[1]=1' --arg u32:1
+bad kernels/base.ptx mail --arg out:4 --arg 'in:u32[1]=1' --arg u32:0
+show node bin/holdfast.js run kernels/base.ptx --backend "$backend" --state-dir "$state" --grid 1 --block 2048 --kernel mail --arg out:4 --arg 'in:u32[1]=1' --arg u32:0
 printf '\n$ HOLDFAST_TEST_BACKEND=%s node --test dist/test/owner-system.test.js\n' "$backend"
 HOLDFAST_TEST_BACKEND=$backend node --test --test-reporter=spec dist/test/owner-system.test.js 2>&1
 printf '\n# kill -9 of die 0, five times, with a result of die 1 pending all the while\n'

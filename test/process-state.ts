@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 
-/** True while the process runs. One that has ended and was not yet reaped by its parent does not. */
+/**
+ * True while the process runs. One that has ended and was not yet reaped by its parent does not.
+ */
 export function isRunning(pid: number): boolean {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -1,6 +1,6 @@
 import { err, ok, type NativeError, type Result } from "../base/mod.ts";
 import type { Gpu, GpuRefusal, ReadSignatures } from "../gpu/mod.ts";
-import { refusal } from "./check.ts";
+import { check, refusal } from "./check.ts";
 import { openCudaContext } from "./cuda-context.ts";
 import { readDevice } from "./device-info.ts";
 import { CUDA_SUCCESS } from "./error-codes.ts";
@@ -32,11 +32,15 @@ export function openCudaGpu(options: CudaOptions): Result<Gpu, GpuRefusal> {
   const opened = openLibcuda(options.libraryPath);
   if (!opened.ok) return err(refuseLibrary(opened.error));
   const libcuda = opened.value;
-  const count = startDriver(libcuda);
-  if (!count.ok) return count;
+  const started = startDriver(libcuda);
+  if (!started.ok) return started;
   return ok({
     backend: "cuda",
-    deviceCount: count.value,
+    // Asked each time: a die that is bound to the driver later is to be seen.
+    get deviceCount() {
+      check("cuDeviceGetCount", libcuda.cuDeviceGetCount(out.int));
+      return outInt();
+    },
     deviceInfo: (ordinal) => {
       const device = readDevice(libcuda, ordinal);
       return device.ok ? ok(device.value.info) : device;
@@ -60,12 +64,12 @@ function refuseLibrary({ code, message }: NativeError): GpuRefusal {
 }
 
 /** Starts the driver; the number of devices, at least one. Nothing can be lost yet. */
-function startDriver(libcuda: Libcuda): Result<number, GpuRefusal> {
+function startDriver(libcuda: Libcuda): Result<void, GpuRefusal> {
   const refuse = (call: string, code: number): Result<never, GpuRefusal> =>
     err(refusal(call, code, `the CUDA driver does not start: ${mendOf(code)}`));
   const started = libcuda.cuInit(0);
   if (started !== CUDA_SUCCESS) return refuse("cuInit", started);
   const counted = libcuda.cuDeviceGetCount(out.int);
   if (counted !== CUDA_SUCCESS) return refuse("cuDeviceGetCount", counted);
-  return outInt() > 0 ? ok(outInt()) : refuse("cuDeviceGetCount", CUDA_ERROR_NO_DEVICE);
+  return outInt() > 0 ? ok(undefined) : refuse("cuDeviceGetCount", CUDA_ERROR_NO_DEVICE);
 }

@@ -31,12 +31,6 @@ export type CatalogueKernel = {
   readonly gridBlocks: (elements: number) => number;
 };
 
-/** Op 256: any registered kernel, named by a descriptor, so it has no row here. */
-export const OPERATION_LAUNCH = 256;
-
-/** Elements of one launch: the kernels count in u32, and 2^31 - 1 blocks are CUDA's limit in x. */
-export const KERNEL_ELEMENTS_MAX = 2 ** 32 - 1;
-
 /** Blocks of `sum_f64`, so that its partial sums are few (8 KiB) and each thread has work. */
 export const SUM_BLOCKS_MAX = 1024;
 

@@ -39,6 +39,7 @@ export type DeviceInfo = {
 /** A loaded backend. */
 export type Gpu = {
   readonly backend: BackendName;
+  /** What the driver counts now. */
   readonly deviceCount: number;
   /** Facts about one device; asks the driver, makes no context. */
   readonly deviceInfo: (ordinal: number) => Result<DeviceInfo, GpuRefusal>;

@@ -2,9 +2,7 @@ export {
   CATALOGUE,
   catalogueKernel,
   catalogueOperation,
-  KERNEL_ELEMENTS_MAX,
   launchShape,
-  OPERATION_LAUNCH,
   SUM_BLOCKS_MAX,
   type CatalogueKernel,
   type CatalogueName,
@@ -42,7 +40,6 @@ export {
   selfTestB,
   WORK_BLOCK_THREADS,
   WORK_ELEMENTS,
-  WORK_ITERATIONS_MAX,
 } from "./pattern.ts";
 export {
   addOnes,

@@ -69,7 +69,7 @@ const refusals: readonly (readonly [
     "a 64-bit number for u32",
     replaced(1, { type: "u64", value: 1 }),
     "argument_size",
-    /argument 1 of mixed is declared \.u32 \(4 bytes\), but given u64 1, which is 8 bytes/,
+    /argument 2 of mixed is declared \.u32 \(4 bytes\), but given u64 1, which is 8 bytes/,
   ],
   ["a short struct", replaced(3, { bytes: new Uint8Array(4) }), "argument_size", /4 bytes/],
   ["a float for u32", replaced(1, { type: "f32", value: 1 }), "argument_type", /\.u32 .*f32 1/],

@@ -133,7 +133,7 @@ export function packParameters(
   for (const [index, parameter] of parameters.entries()) {
     const argument = args[index];
     if (argument === undefined) break;
-    const error = checkArgument(argument, parameter, `argument ${index} of ${name}`);
+    const error = checkArgument(argument, parameter, `argument ${index + 1} of ${name}`);
     if (error !== null) return err(error);
     write(view, parameter.offset, argument);
   }

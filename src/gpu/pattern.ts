@@ -9,9 +9,6 @@ export const WORK_BLOCK_THREADS = 256;
 /** Seed pattern values lie in 0..1023. */
 export const SEED_PATTERN_VALUE_MAX = 1023;
 
-/** Largest count for which value + iterations stays below 2^24, up to which f32 counts by one. */
-export const WORK_ITERATIONS_MAX = 2 ** 24 - 1 - SEED_PATTERN_VALUE_MAX;
-
 /** The self-test's first operand: `a[i] = 0.5 * (i mod 1000)`. */
 export function selfTestA(elements: number): Float32Array {
   return Float32Array.from({ length: elements }, (_, index) => 0.5 * (index % 1000));

@@ -7,6 +7,7 @@ import type { Board, BoardFailure } from "../board/mod.ts";
 import { WORK_ELEMENTS } from "../gpu/mod.ts";
 import type { Die, Residence } from "./die.ts";
 import type { HostFailure } from "./frames.ts";
+import type { HostLink } from "./host-link.ts";
 import type { BringUpStep, Journal } from "./journal.ts";
 import type { JobCause, ModuleReference } from "./job.ts";
 
@@ -97,6 +98,7 @@ export async function bindDie(
 export async function makeResident(
   tools: BringUpTools,
   die: Die,
+  link: HostLink,
 ): Promise<Result<Residence, BringUpFailure>> {
   const { number, keeper } = die;
   const module = tools.baseModule;
@@ -107,12 +109,11 @@ export async function makeResident(
   ): Promise<Result<T, BringUpFailure>> => rung(tools, { die: number, step, text }, action);
 
   const devices = await take("initialise", "opening the backend (cuInit)", () =>
-    keeper.initialise(),
+    keeper.initialise(link),
   );
   if (!devices.ok) return devices;
   const ordinal = tools.board.ordinalOf(die.board, devices.value);
   if (ordinal === null) return err(noOrdinal(die, devices.value.length));
-  const link = keeper.link();
   const context = await take("context", `creating a context on ordinal ${String(ordinal)}`, () =>
     link.call("context", { die: number, ordinal }),
   );

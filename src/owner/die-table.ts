@@ -8,7 +8,7 @@ import { bindDie, makeResident, rung, type BringUpFailure, type BringUpTools } f
 import { Die } from "./die.ts";
 import type { HostFailure } from "./frames.ts";
 import { HostKeeper } from "./host-keeper.ts";
-import type { HostLauncher } from "./host-link.ts";
+import type { HostLauncher, HostLink } from "./host-link.ts";
 import type { Journal } from "./journal.ts";
 import { describeCause, type JobCause, type ModuleReference } from "./job.ts";
 import {
@@ -41,8 +41,11 @@ export type OwnerOptions = {
 export const refuse = (code: OwnerRefusalCode, message: string): Result<never, OwnerRefusal> =>
   err({ code, message });
 
-/** A die is leased while its host may be told to do something with it. */
-export type Serving = { readonly die: Die; readonly lease: Lease };
+/** A die that is leased and online, and the host that has its context. */
+export type Serving = { readonly die: Die; readonly lease: Lease; readonly link: HostLink };
+
+/** How often a die that is lost again while a request waits for it is brought back for it. */
+const SERVE_TRIES_MAX = 3;
 
 /** The dies, their hosts and the window: what every operation of the owner works on. */
 export class DieTable {
@@ -96,7 +99,8 @@ export class DieTable {
 
   /** What devices the driver counts, asked through the first host. */
   async inventory(): Promise<Result<readonly CountedDevice[], { call: string; message: string }>> {
-    const devices = await this.#keeperOf(0).initialise();
+    const keeper = this.#keeperOf(0);
+    const devices = await keeper.initialise(keeper.link());
     if (devices.ok) return devices;
     const { call, message } = devices.error.cause;
     return err({ call, message });
@@ -123,15 +127,29 @@ export class DieTable {
     const found = await this.dieOf(number);
     if (!found.ok) return found;
     const die = found.value;
-    if (!die.isOnline) {
-      if (!die.isWanted) {
-        return refuse("not_online", `die not online; run 'online ${String(number)}' first`);
+    for (let tries = 0; tries < SERVE_TRIES_MAX; tries++) {
+      if (!die.isOnline) {
+        if (!die.isWanted) {
+          return refuse("not_online", `die not online; run 'online ${number}' first`);
+        }
+        const back = await this.bringOnline(die);
+        if (!back.ok) return back;
       }
-      const back = await this.bringOnline(die);
-      if (!back.ok) return back;
+      const serving = await this.leaseOnline(die);
+      if (!serving.ok) return serving;
+      if (serving.value !== null) return ok(serving.value);
     }
-    const lease = await this.window.lease(number);
-    return lease.ok ? ok({ die, lease: lease.value }) : lease;
+    return refuse("die_failed", `it is lost again and again: ${die.lastCause?.message ?? ""}`);
+  }
+
+  /** A lease on the die, or null where it is not online by the time that its turn comes. */
+  async leaseOnline(die: Die): Promise<Result<Serving | null, OwnerRefusal>> {
+    const lease = await this.window.lease(die.number);
+    if (!lease.ok) return lease;
+    const link = die.keeper.current();
+    if (die.isOnline && link !== null) return ok({ die, lease: lease.value, link });
+    lease.value.release();
+    return ok(null);
   }
 
   /** Brings the die online where it is not. Two callers at once bring it up once. */
@@ -171,9 +189,10 @@ export class DieTable {
         return bringUpRefusal(bound.error);
       }
       die.state = "bound";
-      const resident = await makeResident(this.#tools, die);
+      const link = die.keeper.link();
+      const resident = await makeResident(this.#tools, die, link);
       if (!resident.ok) {
-        if (resident.error.kind === "lost") this.fail(die, resident.error.cause);
+        if (resident.error.kind === "lost") this.fail(die, link, resident.error.cause);
         else die.state = "in-slot";
         return bringUpRefusal(resident.error);
       }
@@ -186,15 +205,19 @@ export class DieTable {
     }
   }
 
-  /** The die's context failed: its host is ended, and what it held is brought back. */
-  fail(die: Die, cause: JobCause): void {
+  /**
+   * The die's context in `link` failed: that host is ended, and what it held is brought back. Where
+   * the host is gone already, its death was told, and the one in its place has done nothing wrong.
+   */
+  fail(die: Die, link: HostLink, cause: JobCause): void {
+    if (die.keeper.current() !== link) return;
     if (die.state === "bound" || die.state === "online") die.lose("faulted", cause);
-    die.keeper.kill(cause);
+    die.keeper.kill(link, cause);
   }
 
   /** Tells apart what a host refused and what it lost; a loss ends the host. */
-  settle(die: Die, failure: HostFailure): Result<never, OwnerRefusal> {
-    if (failure.kind === "lost") this.fail(die, failure.cause);
+  settle(die: Die, link: HostLink, failure: HostFailure): Result<never, OwnerRefusal> {
+    if (failure.kind === "lost") this.fail(die, link, failure.cause);
     return refuse("die_failed", describeCause(failure.cause));
   }
 

@@ -13,7 +13,6 @@ export type PendingWork = {
   readonly iters: number;
   /** Never rejects. */
   readonly finished: Promise<JobResult>;
-  isFinished: boolean;
   /** Set when the result was lost with its die host. */
   lostCause: JobCause | null;
 };
@@ -32,6 +31,8 @@ export class Die {
   readonly keeper: HostKeeper;
   /** Held during bring-up, so that two requests do not bring one die up twice. */
   readonly bringUpLock: Mutex = createMutex();
+  /** Held by `work` until it is launched and by `read` until it has read: they share buffers. */
+  readonly workLock: Mutex = createMutex();
   #state: DieState = "absent";
   residence: Residence | null = null;
   pending: PendingWork | null = null;

@@ -44,10 +44,9 @@ export class HostKeeper {
     return link;
   }
 
-  /** Opens the backend in the living host, and returns what devices it counts. */
-  async initialise(): Promise<Result<readonly DeviceInfo[], HostFailure>> {
-    if (this.#devices !== null) return ok(this.#devices);
-    const link = this.link();
+  /** Opens the backend in `link`, once, and returns what devices it counts. */
+  async initialise(link: HostLink): Promise<Result<readonly DeviceInfo[], HostFailure>> {
+    if (this.#link === link && this.#devices !== null) return ok(this.#devices);
     const opened = await link.call("initialise", {});
     if (!opened.ok) return err(opened.error);
     if (this.#link === link) this.#devices = opened.value.devices;
@@ -56,13 +55,11 @@ export class HostKeeper {
   }
 
   /**
-   * Ends the living host, if there is one; everything in flight in it is told `cause`. It is
-   * forgotten at once, so that whoever asks next gets a new one and does not wait for the old one's
-   * end.
+   * Ends `link`, unless it is gone already; everything in flight in it is told `cause`. It is
+   * forgotten at once, so that whoever asks next gets a new one and does not wait for its end.
    */
-  kill(cause: JobCause): void {
-    const link = this.#link;
-    if (link === null) return;
+  kill(link: HostLink, cause: JobCause): void {
+    if (this.#link !== link) return;
     link.kill(cause);
     this.#forget(link, cause);
   }

@@ -57,9 +57,11 @@ function createBench(slot: "sim" | "direct", workTimeoutMs = 1000): Bench {
   return Object.assign(bench, { owner, script, killAll, entries, steps, lines });
 }
 
+const oneTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** Lets the news of a host's death, and a restoration that follows, run their course. */
 async function settle(owner: Owner): Promise<OwnerStatus> {
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 20; turn++) await oneTurn();
   return owner.status();
 }
 
@@ -301,6 +303,58 @@ test("an endless kernel comes back as a timeout, and the die works again right a
     assert.ok(read.ok && read.value.pass);
   }
 });
+
+/** What is done in one go, without waiting for one before the next. */
+const burst = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: command },
+    { weight: 2, arbitrary: fc.constant({ name: "kill" as const }) },
+  ),
+  { minLength: 1, maxLength: 8 },
+);
+
+for (const slot of ["sim", "direct"] as const) {
+  test(`${slot}: commands under way at once, among kills, never give a wrong answer`, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(burst, { maxLength: 4 }),
+        fc.nat({ max: 40 }),
+        async (all, polls) => {
+          const bench = createBench(slot);
+          const { owner, script, killAll } = bench;
+          for (const die of [0, 1]) await owner.online(die);
+          script.pollsPerLaunch = polls;
+          for (const steps of all) {
+            const asked = steps.map(async (step, index) => {
+              for (let turn = 0; turn < index % 4; turn++) await oneTurn();
+              if (step.name === "kill") killAll();
+              else if (step.name === "work") await owner.work(step.die, step.seed, step.iters);
+              else if (step.name === "faultyWork") {
+                script.isNextLaunchFaulty = true;
+                await owner.work(step.die, 1, 1);
+              } else if (step.name === "read") {
+                const read = await owner.read(step.die);
+                if (read.ok) assert.equal(read.value.pass, true);
+              } else if (step.name !== "boardFault") await owner[step.name](step.die);
+            });
+            await Promise.all(asked);
+          }
+          script.isNextLaunchFaulty = false;
+          await settle(owner);
+          for (const die of [0, 1, 2]) {
+            assert.ok((await owner.online(die)).ok, `die ${die} comes back`);
+            assert.ok((await owner.work(die, 5, 6)).ok);
+            const read = await owner.read(die);
+            assert.ok(read.ok && read.value.pass, `die ${die} works`);
+          }
+          assert.equal(script.closedContexts, 0);
+          owner.leave();
+        },
+      ),
+      { numRuns: 15 },
+    );
+  });
+}
 
 test("dies that are not there, and reads of nothing, are refused with the mend named", async () => {
   const { owner } = createBench("sim");

@@ -5,7 +5,7 @@
 import { ok, type Result } from "../base/mod.ts";
 import { catalogueKernel, launchShape, WORK_ELEMENTS } from "../gpu/mod.ts";
 import { bindDie, WORK_BUFFER_BYTES, WORK_INPUT, WORK_OUTPUT } from "./bring-up.ts";
-import { DieTable, refuse, type OwnerOptions } from "./die-table.ts";
+import { DieTable, refuse, type OwnerOptions, type Serving } from "./die-table.ts";
 import type { Die, PendingWork } from "./die.ts";
 import {
   describeCause,
@@ -44,8 +44,10 @@ export function createOwner(
     probe: (number) => probe(table, number),
     swap: (number) => swap(table, number),
     work: (number, seed, iters) =>
-      work(table, number, workJob({ ...options, seed, iters }), { seed, iters }),
-    read: (number) => read(table, number),
+      inTurn(table, number, () =>
+        work(table, number, workJob({ ...options, seed, iters }), { seed, iters }),
+      ),
+    read: (number) => inTurn(table, number, (die) => read(table, die)),
     count: () => count(table),
     status: () => status(table),
     run: (number, job) => run(table, number, job),
@@ -53,10 +55,21 @@ export function createOwner(
       table.isLeaving = true;
       const message = "the owner has left";
       for (const keeper of table.keepers()) {
-        keeper.kill({ name: "leaving", code: 0, call: "leave", message });
+        const link = keeper.current();
+        if (link !== null) keeper.kill(link, { name: "leaving", code: 0, call: "leave", message });
       }
     },
   };
+}
+
+/** Does `task` once no other `work` or `read` of that die is under way. */
+async function inTurn<T>(
+  table: DieTable,
+  number: number,
+  task: (die: Die) => Promise<Result<T, OwnerRefusal>>,
+): Promise<Result<T, OwnerRefusal>> {
+  const die = await table.dieOf(number);
+  return die.ok ? die.value.workLock.run(() => task(die.value)) : die;
 }
 
 /** The standing work: the seed's pattern in, slow_add, the result stays resident. */
@@ -129,16 +142,15 @@ async function work(
 ): Promise<Result<WorkReport, OwnerRefusal>> {
   const serving = await table.serve(number);
   if (!serving.ok) return serving;
-  const { die, lease } = serving.value;
-  const started = die.keeper.link().start(number, job);
+  const { die, lease, link } = serving.value;
+  const started = link.start(number, job);
   const finished = started.finished.then((result) => {
-    pending.isFinished = true;
     // The die stays busy, and in the slot, until its kernel has ended.
     lease.release();
-    settleResult(table, die, result);
+    settleResult(table, serving.value, result);
     return result;
   });
-  const pending: PendingWork = { seed, iters, finished, isFinished: false, lostCause: null };
+  const pending: PendingWork = { seed, iters, finished, lostCause: null };
   die.pending = pending;
   const launched = await started.launched;
   if (launched.ok) return ok({ die: number, seed, iters, gridBlocks: job.grid[0] });
@@ -147,53 +159,60 @@ async function work(
 }
 
 /** A job that ended badly on the device takes its die host with it. */
-function settleResult(table: DieTable, die: Die, result: JobResult): void {
-  if (result.status === "device_error" || result.status === "timeout")
-    table.fail(die, result.cause);
+function settleResult(table: DieTable, { die, link }: Serving, result: JobResult): void {
+  if (result.status === "device_error" || result.status === "timeout") {
+    table.fail(die, link, result.cause);
+  }
 }
 
-async function read(table: DieTable, number: number): Promise<Result<ReadReport, OwnerRefusal>> {
-  const found = await table.dieOf(number);
-  if (!found.ok) return found;
-  const die = found.value;
-  const { pending } = die;
+async function read(table: DieTable, die: Die): Promise<Result<ReadReport, OwnerRefusal>> {
+  const { number, pending } = die;
   if (pending === null) {
     return die.isOnline
-      ? refuse("no_work", `nothing to read; run 'work ${String(number)} <seed> <iters>' first`)
-      : refuse("not_online", `die not online; run 'online ${String(number)}' first`);
+      ? refuse("no_work", `nothing to read; run 'work ${number} <seed> <iters>' first`)
+      : refuse("not_online", `die not online; run 'online ${number}' first`);
   }
   const result = await pending.finished;
-  const lostCause = result.status === "ok" ? pending.lostCause : result.cause;
-  if (result.status !== "ok" || lostCause !== null) {
-    if (die.pending === pending) die.pending = null;
-    return refuse("no_work", lostWorkMessage(number, pending, describeLost(lostCause)));
-  }
+  if (result.status !== "ok") return refuseLostWork(die, pending, result.cause);
+  const lostCause = lostCauseOf(pending);
+  if (lostCause !== null) return refuseLostWork(die, pending, lostCause);
   const serving = await table.serve(number);
   if (!serving.ok) return serving;
+  const { lease, link } = serving.value;
   const { seed, iters } = pending;
   try {
-    const collected = await die.keeper.link().call("collect", {
+    // Asked again: the die may have been lost, and brought back, while this waited for its turn.
+    const lateCause = lostCauseOf(pending);
+    if (lateCause !== null) return refuseLostWork(die, pending, lateCause);
+    const collected = await link.call("collect", {
       die: number,
       buffer: WORK_OUTPUT,
       elements: WORK_ELEMENTS,
       seed,
       iters,
     });
-    if (!collected.ok) return table.settle(die, collected.error);
+    if (!collected.ok) return table.settle(die, link, collected.error);
     const { kernelNs } = result.measures;
     const pass = collected.value.bad === 0 && collected.value.checked === WORK_ELEMENTS;
     return ok({ die: number, seed, iters, kernelNs, pass, ...collected.value });
   } finally {
-    serving.value.lease.release();
+    lease.release();
   }
 }
 
-const describeLost = (cause: JobCause | null): string =>
-  cause === null ? "unknown" : describeCause(cause);
+/** Read anew at each call: it changes while others wait. */
+const lostCauseOf = (work: PendingWork): JobCause | null => work.lostCause;
 
-const lostWorkMessage = (number: number, work: PendingWork, cause: string): string =>
-  `the work (seed=${String(work.seed)} iters=${String(work.iters)}) has no result: ${cause}; ` +
-  `launch it again with 'work ${String(number)} ${String(work.seed)} ${String(work.iters)}'`;
+/** Says once what became of work that has no result, and how to have it again. */
+function refuseLostWork(die: Die, work: PendingWork, cause: JobCause): Result<never, OwnerRefusal> {
+  if (die.pending === work) die.pending = null;
+  const { seed, iters } = work;
+  return refuse(
+    "no_work",
+    `the work (seed=${seed} iters=${iters}) has no result: ${describeCause(cause)}; ` +
+      `launch it again with 'work ${die.number} ${seed} ${iters}'`,
+  );
+}
 
 async function count(table: DieTable): Promise<Result<number, OwnerRefusal>> {
   if (
@@ -207,31 +226,32 @@ async function count(table: DieTable): Promise<Result<number, OwnerRefusal>> {
 }
 
 async function countDevices(table: DieTable, die: Die): Promise<Result<number, OwnerRefusal>> {
-  const ready = await die.keeper.initialise();
+  const link = die.keeper.link();
+  const ready = await die.keeper.initialise(link);
   if (!ready.ok) return refuse("no_device", describeCause(ready.error.cause));
-  const counted = await die.keeper.link().call("count", {});
-  return counted.ok ? ok(counted.value.devices) : table.settle(die, counted.error);
+  const counted = await link.call("count", {});
+  return counted.ok ? ok(counted.value.devices) : table.settle(die, link, counted.error);
 }
 
 /** Asks a die that can answer now, without a swap, for the probe kernel and its memory. */
 async function checkHealth(table: DieTable, die: Die): Promise<void> {
   const isMapped = table.window.occupant() === null || table.window.occupant() === die.number;
   if (!die.isOnline || !isMapped || table.window.isBusy(die.number)) return;
-  const lease = await table.window.lease(die.number);
-  if (!lease.ok) return;
+  const serving = await table.leaseOnline(die);
+  if (!serving.ok || serving.value === null) return;
+  const { lease, link } = serving.value;
   try {
     const module = table.options.baseModule;
-    const link = die.keeper.link();
     const answer = await link.call("probe", { die: die.number, module });
     if (!answer.ok) {
-      table.settle(die, answer.error);
+      table.settle(die, link, answer.error);
       return;
     }
     die.isReady = answer.value.right;
     const memory = await link.call("memory", { die: die.number });
     if (memory.ok) die.memory = memory.value;
   } finally {
-    lease.value.release();
+    lease.release();
   }
 }
 
@@ -253,6 +273,7 @@ async function status(table: DieTable): Promise<OwnerStatus> {
 const dieStatus = (table: DieTable, die: Die): DieStatus => ({
   die: die.number,
   state: die.state,
+  isBound: table.options.board.driver.isBound(die.number),
   ready: die.isOnline && die.isReady,
   ordinal: die.residence?.ordinal ?? null,
   address: die.board.address,
@@ -271,10 +292,10 @@ async function run(table: DieTable, number: number, job: Job): Promise<JobResult
   const online = found.ok ? await table.bringOnline(found.value) : found;
   const serving = online.ok ? await table.serve(number) : online;
   if (!serving.ok) return refusedResult(serving);
-  const { die, lease } = serving.value;
-  const result = await die.keeper.link().start(number, job).finished;
+  const { lease, link } = serving.value;
+  const result = await link.start(number, job).finished;
   lease.release();
-  settleResult(table, die, result);
+  settleResult(table, serving.value, result);
   return result;
 }
 

@@ -108,6 +108,8 @@ export type ReadReport = {
 export type DieStatus = {
   readonly die: number;
   readonly state: DieState;
+  /** The driver has it, whatever became of our context. */
+  readonly isBound: boolean;
   /** True only while a probe kernel on its context still answers right. */
   readonly ready: boolean;
   readonly ordinal: number | null;

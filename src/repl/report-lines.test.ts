@@ -109,6 +109,7 @@ test("read says PASS or FAIL with samples", () => {
 const die: DieStatus = {
   die: 3,
   state: "online",
+  isBound: true,
   ready: true,
   ordinal: 1,
   address: "soft:3",
@@ -143,6 +144,7 @@ test("status: what is not known is -1 or ?", () => {
   const unknown: DieStatus = {
     ...die,
     state: "discovered",
+    isBound: false,
     ready: false,
     ordinal: null,
     address: null,

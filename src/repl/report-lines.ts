@@ -84,10 +84,8 @@ export function statusLines(status: OwnerStatus): string[] {
 function dieStatusLine(status: DieStatus): string {
   const { die, state, lastCause } = status;
   const isOnline = state === "online";
-  // A faulted die lost its context; its driver still holds it.
-  const isBound = isOnline || state === "bound" || state === "faulted";
   const keys = [
-    `online=${flag(isOnline)} bound=${flag(isBound)} ctx_valid=${flag(isOnline)}`,
+    `online=${flag(isOnline)} bound=${flag(status.isBound)} ctx_valid=${flag(isOnline)}`,
     `ordinal=${status.ordinal ?? -1} bdf=${status.address ?? "?"}`,
     `state=${state} ready=${flag(status.ready)} busy=${flag(status.isBusy)}`,
     `pending=${flag(status.hasPendingRead)} restarts=${status.restarts}`,

@@ -133,6 +133,7 @@ class InMemoryOwner implements FakeOwner {
     return {
       ...describe(die),
       state: isOnline ? "online" : "discovered",
+      isBound: isOnline,
       ready: isOnline,
       isBusy: false,
       ordinal: isOnline ? die : null,

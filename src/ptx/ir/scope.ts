@@ -7,9 +7,6 @@ import { DATA_TYPE_BYTES } from "./types.ts";
 /** A symbol whose offset is known only when its segment is laid out. */
 export type MutableSymbol = { -readonly [Key in keyof Symbol]: Symbol[Key] };
 
-/** A label's block, while blocks are still being made. */
-export type LabelTarget = { readonly block: number };
-
 /** What a name stands for. */
 export type Meaning =
   | { readonly kind: "register"; readonly type: DataType; readonly id: RegisterId }
