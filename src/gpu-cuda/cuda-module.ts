@@ -63,7 +63,9 @@ function compile(scope: CudaScope, ptx: string, name: string): Result<bigint, Gp
     return err(refusal(call, CUDA_ERROR_INVALID_PTX, message));
   }
   const { code, module, log } = loadPtx(scope.activate(), ptx);
-  const loaded = attempt(call, code, () => explainLoad(code, ptx, name) + (log && `\n${log}\n`));
+  const said = log.trim().replaceAll(/\s*\n\s*/g, "; ");
+  const explain = (): string => explainLoad(code, ptx, name) + (said && `; it says: ${said}`);
+  const loaded = attempt(call, code, explain);
   return loaded.ok ? ok(module) : loaded;
 }
 
