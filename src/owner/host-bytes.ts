@@ -35,6 +35,9 @@ export function openSource(source: ByteSource, bytes: number): OpenSource {
       return { fill: fillPattern(source.pattern), close: nothing };
     case "file":
       return openRegion(source.region, bytes);
+    case "payload":
+    case "memory":
+      invariant(false, `a ${source.kind} source is no file of its own`);
   }
 }
 

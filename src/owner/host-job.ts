@@ -72,7 +72,7 @@ export async function runJob(
       bytesIn: total(bound.filter(({ source }) => (source?.fill ?? null) !== null)),
       bytesOut: total(wanted),
     };
-    return { status: "ok", device: die.context.device.name, measures };
+    return { status: "ok", device: die.context.device.name, measures, proof: null };
   } catch (error) {
     const { what, cause } = lossOf(error);
     return { status: what === "device" ? "device_error" : "io_error", cause };
@@ -128,8 +128,13 @@ function bindArgument(die: HostDie, argument: JobArgument): Result<BoundArgument
       close: nothing,
     });
   }
+  if (argument.kind === "alias" || argument.kind === "bytes") {
+    const message = `arguments of kind ${argument.kind} are not taken yet`;
+    return err({ name: "not_supported", code: 0, call: "bindArgument", message });
+  }
   const { bytes, source } = argument;
-  const path = argument.kind === "buffer" ? (argument.target?.path ?? null) : null;
+  const wanted = argument.kind === "buffer" ? argument.target : null;
+  const path = wanted?.kind === "file" ? wanted.path : null;
   const opened = source === null ? null : openSource(source, bytes);
   let target: OpenTarget | null = null;
   try {

@@ -51,6 +51,7 @@ const okResult: JobResult = {
   status: "ok",
   device: "d",
   measures: { kernelNs: 1, wallNs: 2, bytesIn: 3, bytesOut: 4 },
+  proof: null,
 };
 
 test("a call gets its own reply, whatever the order", async () => {

@@ -3,7 +3,7 @@
  * references to bytes, never bytes; the die host reads and writes them itself, so no payload passes
  * through the owner process. Everything here is plain JSON, since it crosses a process border.
  */
-import type { Dim3, ScalarType } from "../gpu/mod.ts";
+import type { CatalogueName, Dim3, ScalarType } from "../gpu/mod.ts";
 
 /** PTX that a die host loads on first use and loads again after it was replaced. */
 export type ModuleReference = {
@@ -11,6 +11,8 @@ export type ModuleReference = {
   readonly name: string;
   /** Where its text is; a die host reads it itself. Absolute. */
   readonly path: string;
+  /** Lower-case hex of the text's SHA-256, where the job names it: other text is refused. */
+  readonly sha256?: string;
 };
 
 /** A range of a file. */
@@ -35,10 +37,41 @@ export type Pattern =
 export type ByteSource =
   | { readonly kind: "file"; readonly region: FileRegion }
   | { readonly kind: "pattern"; readonly pattern: Pattern }
-  | { readonly kind: "zero" };
+  | { readonly kind: "zero" }
+  /** A slice of the job's payload input, from its byte `offset` on. */
+  | { readonly kind: "payload"; readonly offset: number }
+  /** A file that is memory (a guest's RAM), mapped once and kept: transfers go straight from it. */
+  | { readonly kind: "memory"; readonly path: string; readonly offset: number };
 
-/** Where the bytes of an argument go after the launch. The file is made, or cut to size. */
-export type ByteTarget = { readonly kind: "file"; readonly path: string };
+/** Where the bytes of an argument go after the launch. */
+export type ByteTarget =
+  /** The file is made, or cut to size. */
+  | { readonly kind: "file"; readonly path: string }
+  /** A slice of the job's payload output, from its byte `offset` on. */
+  | { readonly kind: "payload"; readonly offset: number }
+  /** As the source of that kind: transfers go straight to it. */
+  | { readonly kind: "memory"; readonly path: string; readonly offset: number };
+
+/**
+ * Two files that arguments take their slices of, each moved whole: the input is read before the
+ * launch, the output is written after it. Device files give and take a record in one call only.
+ */
+export type JobPayload = {
+  /** Exactly `bytes` bytes from offset 0 are read; the file may hold more. Null: none is read. */
+  readonly input: { readonly path: string; readonly bytes: number } | null;
+  /** Null: nothing is written. Bytes that no argument targets are zero. */
+  readonly output: PayloadOutput | null;
+};
+
+export type PayloadOutput = {
+  readonly path: string;
+  readonly bytes: number;
+  /**
+   * `rename`: into a file beside it that then takes its place, so that nobody ever sees half of it.
+   * `in_place`: one write(2) of the whole, as device and debugfs files want it.
+   */
+  readonly placement: "rename" | "in_place";
+};
 
 export type JobArgument =
   /** `value` is decimal text, since a u64 fits no JSON number. */
@@ -57,7 +90,48 @@ export type JobArgument =
       readonly bytes: number;
       /** Fills the buffer before the launch; null leaves it as it is. */
       readonly source: ByteSource | null;
-    };
+    }
+  /** A pointer into the buffer of another argument (by its index): that kernel's aliasing. */
+  | { readonly kind: "alias"; readonly argument: number; readonly offset: number }
+  /** A struct by value: `bytes` bytes of the payload input from `offset` on. */
+  | { readonly kind: "bytes"; readonly offset: number; readonly bytes: number };
+
+/** How much of an output is compared with its CPU reference. */
+export type CheckExtent = "full" | "sample" | "none";
+
+/** What the die host proves of a job's outputs while it has them at hand. */
+export type JobCheck = {
+  /**
+   * Compare the output of argument 0 with this kernel's reference, computed from the job's own
+   * inputs; null where there is no reference.
+   */
+  readonly reference: CatalogueName | null;
+  readonly extent: CheckExtent;
+  /** Elements of each array of the reference. */
+  readonly elements: number;
+  /** Of `slow_add`; else 0. */
+  readonly iterations: number;
+  /** Decimal u64 from which `sample` draws its pages. */
+  readonly sampleSeed: string;
+  /** Outputs that the checksum runs over, in this order. */
+  readonly sums: readonly { readonly argument: number; readonly type: ScalarType }[];
+};
+
+/** What was found. Floats are text (`NaN`, `-Infinity`, `0.1`), since JSON has no word for some. */
+export type JobProof = {
+  /** Elements that were compared, and how many of them were wrong. */
+  readonly checked: number;
+  readonly bad: number;
+  /** f64 sum of every element of the outputs in `sums`, first to last. */
+  readonly checksum: string;
+  /** First element of the first summed output; null where there is none. */
+  readonly firstSample: string | null;
+  readonly firstBad: {
+    readonly index: number;
+    readonly expected: string;
+    readonly actual: string;
+  } | null;
+};
 
 export type Job = {
   readonly module: ModuleReference;
@@ -67,6 +141,8 @@ export type Job = {
   /** Dynamic shared memory. */
   readonly sharedBytes: number;
   readonly arguments: readonly JobArgument[];
+  readonly payload?: JobPayload;
+  readonly check?: JobCheck;
   /** From the launch; the kernel is ended by ending its die host, since none can be cancelled. */
   readonly timeoutMs: number;
 };
@@ -117,7 +193,13 @@ export type JobMeasures = {
 };
 
 export type JobResult =
-  | { readonly status: "ok"; readonly device: string; readonly measures: JobMeasures }
+  | {
+      readonly status: "ok";
+      readonly device: string;
+      readonly measures: JobMeasures;
+      /** Null where the job asked for no check. `ok` with `bad` above 0 ran, and is wrong. */
+      readonly proof: JobProof | null;
+    }
   | { readonly status: Exclude<JobStatus, "ok">; readonly cause: JobCause };
 
 /** CUDA's own number and name for a kernel that ran too long. */

@@ -121,7 +121,10 @@ class InMemoryOwner implements FakeOwner {
   readonly run: Owner["run"] = (die, job) => {
     if (this.#options.run !== undefined) return this.#options.run(die, job);
     const measures = { kernelNs: 1000, wallNs: 2000, bytesIn: 8, bytesOut: 4 };
-    return this.#call(`run ${String(die)}`, () => ({ status: "ok", device: "Fake die", measures }));
+    return this.#call(`run ${String(die)}`, () => ({
+      ...({ status: "ok", device: "Fake die", proof: null } as const),
+      measures,
+    }));
   };
 
   readonly leave = (): void => {
