@@ -14,6 +14,7 @@ import {
   waitUntilIdle,
   type DeviceBuffer,
   type GpuContext,
+  type GpuEvent,
   type GpuModule,
   type GpuRefusal,
   type HostBuffer,
@@ -21,6 +22,7 @@ import {
 } from "../gpu/mod.ts";
 import type { Collected } from "./frames.ts";
 import { download, STAGING_BYTES, type Carrier } from "./host-bytes.ts";
+import { PinnedArena } from "./host-memory.ts";
 import type { JobCause, ModuleReference } from "./job.ts";
 
 /** Longest PTX text that a die host reads: far above any compiler's output, far below memory. */
@@ -47,7 +49,11 @@ type LoadedModule = { readonly stamp: string; readonly module: GpuModule };
 export class HostDie {
   readonly context: GpuContext;
   readonly stream: Stream;
+  /** Where the payloads of jobs lie, one job after the other. */
+  readonly inputArena: PinnedArena;
+  readonly outputArena: PinnedArena;
   #staging: HostBuffer | null = null;
+  #events: { readonly start: GpuEvent; readonly end: GpuEvent } | null = null;
   readonly #modules = new Map<string, LoadedModule>();
   readonly #residents = new Map<string, DeviceBuffer>();
   #probes = 0;
@@ -55,6 +61,8 @@ export class HostDie {
   constructor(context: GpuContext) {
     this.context = context;
     this.stream = context.createStream();
+    this.inputArena = new PinnedArena(context.allocateHost);
+    this.outputArena = new PinnedArena(context.allocateHost);
   }
 
   /** What moves this die's bytes; its staging buffer is made on first use and kept. */
@@ -84,6 +92,17 @@ export class HostDie {
     loaded?.module.unload();
     this.#modules.set(path, { stamp, module: module.value });
     return ok(module.value);
+  }
+
+  /** What the launch of a job is timed with; jobs run one after the other, so one pair will do. */
+  events(): { readonly start: GpuEvent; readonly end: GpuEvent } {
+    this.#events ??= { start: this.context.createEvent(), end: this.context.createEvent() };
+    return this.#events;
+  }
+
+  /** Device memory for one job. */
+  allocate(bytes: number): Result<DeviceBuffer, JobCause> {
+    return granted(this.context.allocate(bytes));
   }
 
   /** The resident buffer of that name, made or made anew where its size differs. */
