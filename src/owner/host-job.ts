@@ -21,8 +21,8 @@ import {
   uploadPieces,
   type Carrier,
 } from "./host-bytes.ts";
-import { refusalCause, type HostDie } from "./host-die.ts";
-import { lossOf } from "./host-failure.ts";
+import type { HostDie } from "./host-die.ts";
+import { lossOf, refusalCause } from "./host-failure.ts";
 import { openPayload, type OpenPayload } from "./host-payload.ts";
 import { timeoutCause, type Job, type JobCause, type JobMeasures, type JobResult } from "./job.ts";
 

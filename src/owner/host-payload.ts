@@ -4,7 +4,8 @@
  * copies straight from and to it.
  */
 import { err, ok, type Clock, type Result } from "../base/mod.ts";
-import { refusalCause, type HostDie } from "./host-die.ts";
+import type { HostDie } from "./host-die.ts";
+import { refusalCause } from "./host-failure.ts";
 import { readInput } from "./host-input.ts";
 import type { HostPiece, PinnedArena } from "./host-memory.ts";
 import { openOutput, type OpenOutput } from "./host-output.ts";
