@@ -82,7 +82,7 @@ export const STATUS_MEANING: Readonly<Record<StatusName, StatusMeaning>> = {
     mend: "ask for more time (the daemon has an upper bound), or for less work",
   },
   verify_failed: {
-    cause: "it ran, and `bad` of the `checked` elements were wrong; `out` was written all the same",
+    cause: "it ran, and `bad` of the `checked` elements were wrong; `out` is written all the same",
     mend: "with op 3: none, that is its purpose; else do not trust this device",
   },
   io_error: {
