@@ -65,8 +65,8 @@ export const STATUS_MEANING: Readonly<Record<StatusName, StatusMeaning>> = {
   },
   too_large: {
     cause:
-      "`n` above 2^28, `iters` above 2^24 - 1, `in_bytes` above 2 GiB or `out_bytes` above 1 GiB, " +
-      "or more than the device's memory has room for",
+      "`n` above 2^28, `iters` above 2^24 - 1, `in_bytes` above 2 GiB or `out_bytes` above 1 GiB," +
+      " or more than the device's memory has room for",
     mend: "cut the job into several",
   },
   no_device: {
