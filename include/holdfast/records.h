@@ -88,7 +88,7 @@ typedef double hf_f64;
 #define HF_STATUS_DEVICE_ERROR 9
 /* the kernel ran longer than 'timeout_ms' and was ended */
 #define HF_STATUS_TIMEOUT 10
-/* it ran, and 'bad' of the 'checked' elements were wrong; 'out' was written all the same */
+/* it ran, and 'bad' of the 'checked' elements were wrong; 'out' is written all the same */
 #define HF_STATUS_VERIFY_FAILED 11
 /* 'in', 'out' or the RAM file could not be read or written, or was too short */
 #define HF_STATUS_IO_ERROR 12
@@ -427,7 +427,7 @@ static inline const char *hf_status_name(uint32_t status)
     }
 }
 
-/* CRC-32C (Castagnoli) of `bytes` bytes; of the nine characters 123456789 it is 0xe3069283. */
+/* CRC-32C (Castagnoli) of so many bytes; of the characters 123456789 it is 0xe3069283. */
 static inline uint32_t hf_crc32c(const void *data, size_t bytes)
 {
     /* What four steps of the division leave of each half byte. */

@@ -217,7 +217,7 @@ function renderCrc32c(): string {
   });
   const rows = [0, 4, 8, 12].map((row) => `        ${table.slice(row, row + 4).join(", ")},`);
   return [
-    "/* CRC-32C (Castagnoli) of `bytes` bytes; of the nine characters 123456789 it is 0xe3069283. */",
+    "/* CRC-32C (Castagnoli) of so many bytes; of the characters 123456789 it is 0xe3069283. */",
     "static inline uint32_t hf_crc32c(const void *data, size_t bytes)",
     "{",
     "    /* What four steps of the division leave of each half byte. */",

@@ -65,8 +65,8 @@ export const STATUS_MEANING: Readonly<Record<StatusName, StatusMeaning>> = {
   },
   too_large: {
     cause:
-      "`n` above 2^28, `iters` above 2^24 - 1, `in_bytes` above 2 GiB or `out_bytes` above 1 GiB, " +
-      "or more than the device's memory has room for",
+      "`n` above 2^28, `iters` above 2^24 - 1, `in_bytes` above 2 GiB or `out_bytes` above 1 GiB," +
+      " or more than the device's memory has room for",
     mend: "cut the job into several",
   },
   no_device: {
@@ -82,7 +82,7 @@ export const STATUS_MEANING: Readonly<Record<StatusName, StatusMeaning>> = {
     mend: "ask for more time (the daemon has an upper bound), or for less work",
   },
   verify_failed: {
-    cause: "it ran, and `bad` of the `checked` elements were wrong; `out` was written all the same",
+    cause: "it ran, and `bad` of the `checked` elements were wrong; `out` is written all the same",
     mend: "with op 3: none, that is its purpose; else do not trust this device",
   },
   io_error: {
