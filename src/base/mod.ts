@@ -1,5 +1,5 @@
 export { systemClock, type Clock } from "./clock.ts";
-export { FileError, fileCall } from "./file-error.ts";
+export { errnoError, FileError, fileCall, toFileError } from "./file-error.ts";
 export { invariant, InvariantError, unreachable } from "./invariant.ts";
 export { createLineSink, type LineSink, type LineSinkOptions } from "./line-sink.ts";
 export { createMutex, type Mutex } from "./mutex.ts";

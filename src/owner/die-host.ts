@@ -20,8 +20,8 @@ import {
   type HostMessage,
   type HostRequest,
 } from "./frames.ts";
-import { HostDie, refusalCause } from "./host-die.ts";
-import { lossOf } from "./host-failure.ts";
+import { HostDie } from "./host-die.ts";
+import { lossOf, refusalCause } from "./host-failure.ts";
 import { runJob } from "./host-job.ts";
 import type { JobCause } from "./job.ts";
 

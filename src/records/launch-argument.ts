@@ -201,7 +201,7 @@ function findOutFault(value: bigint, bytes: bigint, bounds: SliceBounds): Launch
   if (value % BigInt(SLICE_ALIGNMENT_BYTES) !== 0n) return misaligned("value", value);
   if (value + bytes <= bounds.outBytes) return null;
   const end = String(bounds.outBytes);
-  const message = `bytes ${range(value, bytes)} of out reach past out_bytes, ${end}: make it larger`;
+  const message = `bytes ${range(value, bytes)} of out reach past out_bytes, ${end}: enlarge it`;
   return { code: "out_of_bounds", message };
 }
 
