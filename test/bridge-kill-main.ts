@@ -14,26 +14,14 @@ import { createBridge, type BridgeOptions } from "../src/bridge/mod.ts";
 import { createFastDies, mailboxV2In } from "../src/bridge/testing.ts";
 
 const [, , folder = "", mode = ""] = process.argv;
+const BASE_PTX = fileURLToPath(new URL("../../kernels/base.ptx", import.meta.url));
 
-const baseModule = {
-  name: "base.ptx",
-  path: fileURLToPath(new URL("../../kernels/base.ptx", import.meta.url)),
-};
+// The real owner's code is loaded where it is used: half of the rounds' time is starting up.
+const owner: BridgeOptions["owner"] =
+  mode === "soft"
+    ? (await import("./bridge-owner.ts")).createSoftOwner(1)
+    : createFastDies({ dies: 1 });
 
-async function softOwner(): Promise<BridgeOptions["owner"]> {
-  const { createDirectBoard } = await import("../src/board/mod.ts");
-  const { createHostLauncher, createOwner, noJournal } = await import("../src/owner/mod.ts");
-  const main = fileURLToPath(new URL("../src/cli/die-host-main.js", import.meta.url));
-  const command = [process.execPath, main, "--backend", "soft", "--dies", "1"] as const;
-  return createOwner({
-    ...{ baseModule, clock: systemClock, journal: noJournal, workTimeoutMs: 10_000 },
-    board: createDirectBoard({ dies: 1 }),
-    log: () => undefined,
-    launchHost: createHostLauncher({ command: [...command], log: () => undefined }),
-  });
-}
-
-const owner = mode === "soft" ? await softOwner() : createFastDies({ dies: 1 });
 const lines = openSync(join(folder, "lines"), "a");
 const bridge = createBridge({
   owner: {
@@ -44,9 +32,12 @@ const bridge = createBridge({
     },
   },
   mailboxes: [mailboxV2In(join(folder, "box"), { timeoutMs: 10_000 })],
-  ...{ baseModule, stateDirectory: join(folder, "state"), pollUs: null, clock: systemClock },
-  printJobLine: (line) => void writeSync(lines, `${line}\n`),
-  log: (line) => void appendFileSync(join(folder, "log"), `${line}\n`),
+  baseModule: { name: "base.ptx", path: BASE_PTX },
+  ...{ stateDirectory: join(folder, "state"), pollUs: null, clock: systemClock },
+  printJobLine: (line) => {
+    writeSync(lines, `${line}\n`);
+  },
+  log: (line) => appendFileSync(join(folder, "log"), `${line}\n`),
 });
 invariant(bridge.ok, bridge.ok ? "" : bridge.error.message);
 appendFileSync(join(folder, "log"), "up\n");

@@ -21,7 +21,7 @@ const MAIN = fileURLToPath(new URL("bridge-kill-main.js", import.meta.url));
 
 const SEED = Number(process.env["HOLDFAST_SEED"] ?? Date.now() % 2 ** 31);
 const ROUNDS = Number(process.env["HOLDFAST_KILL_ROUNDS"] ?? 200);
-const ROUNDS_SOFT = Math.ceil(ROUNDS / 25);
+const ROUNDS_SOFT = Math.ceil(ROUNDS / 10);
 
 /** Longest wait for a done record: a loaded machine is slow to start a process. */
 const WAIT_MS_MAX = 30_000;
@@ -215,6 +215,7 @@ for (const [mode, rounds, lifeMsMax] of [
     const site = new KillSite(context, mode);
     const stages = await runRounds(site, rounds, () => random() * lifeMsMax);
     context.diagnostic(`${String(site.posted)} jobs; kills by stage: ${JSON.stringify(stages)}`);
-    assert.ok(stages.answered < rounds, "kills fell between jobs only, and showed nothing");
+    const isTelling = stages.answered < rounds || rounds < 10;
+    assert.ok(isTelling, "kills fell between jobs only, and showed nothing");
   });
 }
