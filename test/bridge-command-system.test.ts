@@ -67,44 +67,6 @@ suite("holdfast bridge", () => {
     assert.equal(await bridge.code, 0);
   });
 
-  test("a job that runs is let end, and no further one begins", async () => {
-    const bridge = new BridgeProcess(newFolder());
-    await bridge.waitFor(/\] ready\n/);
-    bridge.post(slowJob(1n, A_SECOND), INPUT.subarray(0, 4 * N));
-    await sleep(200);
-    bridge.child.kill("SIGHUP");
-    await bridge.waitFor(/SIGHUP: no further jobs/);
-    assert.ok(!existsSync(bridge.files.done), "it still runs");
-    bridge.post(slowJob(2n, 1));
-    assert.equal(await bridge.code, 0);
-    const done = await bridge.producer.waitForDone(1n);
-    assert.equal(done?.status, STATUS.ok);
-    assert.match(bridge.errors(), /jobs=1 repeated=0 status\.ok=1\n/);
-  });
-
-  test("a second signal ends it at once; its job is run by the next daemon", async () => {
-    const folder = newFolder();
-    const bridge = new BridgeProcess(folder);
-    await bridge.waitFor(/\] ready\n/);
-    bridge.post(slowJob(1n, ENDLESS), INPUT.subarray(0, 4 * N));
-    await sleep(300);
-    const startMs = performance.now();
-    bridge.child.kill("SIGTERM");
-    await bridge.waitFor(/SIGTERM: no further/);
-    bridge.child.kill("SIGTERM");
-    assert.equal(await bridge.code, 0);
-    assert.ok(performance.now() - startMs < 4_000, "the 5 s were not waited for");
-    assert.match(bridge.errors(), /SIGTERM, the second: leaving at once/);
-    assert.ok(!existsSync(bridge.files.done), "a job that was cut short has no done record");
-    assert.equal(bridge.output(), "");
-
-    const next = new BridgeProcess(folder);
-    next.post(slowJob(1n, 10), INPUT.subarray(0, 4 * N));
-    assert.equal((await next.producer.waitForDone(1n))?.status, STATUS.ok);
-    next.child.kill("SIGTERM");
-    assert.equal(await next.code, 0);
-  });
-
   test("a mailbox that is served already is refused with 2", async () => {
     const folder = newFolder();
     const first = new BridgeProcess(folder);
@@ -142,6 +104,46 @@ suite("holdfast bridge", () => {
     assert.equal(await bridge.code, 0);
     for (const name of names) assert.match(bridge.errors(), new RegExp(`${name}: jobs=1 `));
     assert.equal(bridge.output().match(/^CUBB2 /gm)?.length, 2);
+  });
+});
+
+suite("a signal to holdfast bridge", () => {
+  test("a job that runs is let end, and no further one begins", async () => {
+    const bridge = new BridgeProcess(newFolder());
+    await bridge.waitFor(/\] ready\n/);
+    bridge.post(slowJob(1n, A_SECOND), INPUT.subarray(0, 4 * N));
+    await sleep(200);
+    bridge.child.kill("SIGHUP");
+    await bridge.waitFor(/SIGHUP: no further jobs/);
+    assert.ok(!existsSync(bridge.files.done), "it still runs");
+    bridge.post(slowJob(2n, 1));
+    assert.equal(await bridge.code, 0);
+    const done = await bridge.producer.waitForDone(1n);
+    assert.equal(done?.status, STATUS.ok);
+    assert.match(bridge.errors(), /jobs=1 repeated=0 status\.ok=1\n/);
+  });
+
+  test("a second signal ends it at once; its job is run by the next daemon", async () => {
+    const folder = newFolder();
+    const bridge = new BridgeProcess(folder);
+    await bridge.waitFor(/\] ready\n/);
+    bridge.post(slowJob(1n, ENDLESS), INPUT.subarray(0, 4 * N));
+    await sleep(300);
+    const startMs = performance.now();
+    bridge.child.kill("SIGTERM");
+    await bridge.waitFor(/SIGTERM: no further/);
+    bridge.child.kill("SIGTERM");
+    assert.equal(await bridge.code, 0);
+    assert.ok(performance.now() - startMs < 4_000, "the 5 s were not waited for");
+    assert.match(bridge.errors(), /SIGTERM, the second: leaving at once/);
+    assert.ok(!existsSync(bridge.files.done), "a job that was cut short has no done record");
+    assert.equal(bridge.output(), "");
+
+    const next = new BridgeProcess(folder);
+    next.post(slowJob(1n, 10), INPUT.subarray(0, 4 * N));
+    assert.equal((await next.producer.waitForDone(1n))?.status, STATUS.ok);
+    next.child.kill("SIGTERM");
+    assert.equal(await next.code, 0);
   });
 });
 
