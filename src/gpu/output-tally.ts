@@ -121,7 +121,7 @@ function compareFloats(
   note(tally, chunk, { bad, firstBad, sum }, expectedOf);
 }
 
-/** Places for sums that were worked out; 2^16, so that patterns of a thousand values rarely clash. */
+/** Places for sums that were worked out: so many that a thousand values rarely clash. */
 const REMEMBERED_SUMS = 2 ** 16;
 
 /** `addOnes` that remembers its latest values: most inputs repeat themselves. */
