@@ -66,7 +66,9 @@ suite("holdfast bridge", () => {
     bridge.child.kill("SIGINT");
     assert.equal(await bridge.code, 0);
   });
+});
 
+suite("holdfast bridge, started", () => {
   test("a mailbox that is served already is refused with 2", async () => {
     const folder = newFolder();
     const first = new BridgeProcess(folder);
