@@ -6,7 +6,8 @@
  *
  * `pick-up` is from a job file renamed into place to the daemon's asking the owner to run it;
  * `round trip` from there to the done record seen by the producer. The daemon is a process of its
- * own. Exit code 1 where a target is missed: busy pick-up p99 below 200 us, idle below 2 % of a core.
+ * own. Exit code 1 where a target is missed: busy pick-up p99 below 200 us, idle below 2 % of a
+ * core.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";

@@ -107,7 +107,7 @@ test("two mailboxes that flood two dies have one each, at the same time", async 
 });
 
 for (const dies of [1, 2]) {
-  test(`software GPU, ${String(dies)} dies: a flood of long jobs, and short ones`, async (context) => {
+  test(`software GPU, ${String(dies)} dies: long jobs without end, and short`, async (context) => {
     const owner = createSoftOwner(dies);
     context.after(() => owner.leave());
     const folder = testFolder(context, MEMORY_FOLDER);

@@ -320,7 +320,7 @@ test("op 256: what does not fit, or is not there", async (context) => {
   assert.equal(await statusOf("faults.ptx", "store_seven", [OUT]), "ok");
 });
 
-test("op 256: vadd as a launch, with operands and result sliced out of the payload", async (context) => {
+test("op 256: vadd as a launch, operands and result sliced out of the payload", async (context) => {
   const { producer, run } = launchSite(context);
   const first = 64 + 4 * 32 + 8;
   const operands = Buffer.from(join2(A(16), B(16)).buffer);
