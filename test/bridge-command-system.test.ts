@@ -4,9 +4,11 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CUBB2_JOB, OPERATION, STATUS } from "../src/records/mod.ts";
+import { systemClock } from "../src/base/mod.ts";
+import { createGuestMemory, HIGH_WINDOW } from "../src/cli/self-test/guest-memory.ts";
+import { CUBB2_JOB, CUBB_JOB, OPERATION, STATUS } from "../src/records/mod.ts";
 import { vaddInput, vaddRecord } from "../src/cli/trial/job-record.ts";
-import { putWhole } from "../src/cli/trial/producer.ts";
+import { createProducerV1, putWhole } from "../src/cli/trial/producer.ts";
 import { BridgeProcess, filesIn, producerOver, slowJob } from "./bridge-process.ts";
 import { testFolder } from "./fakes/spawn-fake.ts";
 
@@ -85,6 +87,26 @@ suite("holdfast bridge, started", () => {
     assert.equal(await bridge.code, 3);
     assert.match(bridge.errors(), /die 7: not online: .*\n/);
     assert.doesNotMatch(bridge.errors(), /ready/);
+  });
+
+  test("serves a v1 mailbox over a guest's RAM", async () => {
+    const folder = newFolder();
+    mkdirSync(folder);
+    const memory = createGuestMemory(join(folder, "ram"));
+    const bridge = new BridgeProcess(folder, ["--ram", memory.path, "--ram-low-size", "2Gi"]);
+    const [from, to] = [HIGH_WINDOW + 4096, 65_536];
+    memory.write(from, INPUT);
+    const producer = createProducerV1({ ...bridge.files, clock: systemClock, waitMsMax: 40_000 });
+    const [gpaA, gpaC] = [BigInt(from), BigInt(to)];
+    const job = { seq: 5n, op: OPERATION.mail, n: INPUT.length / 4, gpaA, gpaB: 0n, gpaC };
+    producer.post(CUBB_JOB.encode(job));
+    assert.equal((await producer.waitForDone(5n))?.status, STATUS.ok);
+    assert.deepEqual(memory.read(to, INPUT.length), INPUT);
+    await bridge.waitFor(/^CUBB job seq=5 op=1 n=2048 gpu="Holdfast .* status=ok .* bad=0\n/m);
+    assert.match(bridge.errors(), /serving mailbox \(v1\): .* ram_low_bytes=2147483648\n/);
+    bridge.child.kill("SIGTERM");
+    assert.equal(await bridge.code, 0);
+    memory.close();
   });
 
   test("serves several mailboxes from a file", async () => {
