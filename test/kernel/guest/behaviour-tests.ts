@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkMail, checkUnanswered, checkWritten, mailJob, type GuestContext } from "./jobs.ts";
 import { launch, lastSeq, readStats, setBehaviour, type Behaviour } from "./mailbox-module.ts";
+import { untilTrue } from "./until.ts";
 
 const READ_BEHAVIOURS: readonly (readonly [string, Partial<Behaviour>])[] = [
   ["0 bytes when idle", {}],
@@ -56,15 +57,4 @@ export function registerBehaviourTests(context: GuestContext): void {
     const job = mailJob(42);
     checkMail(await launch(job.request, job.input), job);
   });
-}
-
-/** Longest pause between two tries of a done record is a second. */
-const UNTIL_MS_MAX = 5000;
-
-async function untilTrue(isTrue: () => boolean): Promise<void> {
-  const start = performance.now();
-  while (!isTrue()) {
-    assert.ok(performance.now() - start < UNTIL_MS_MAX, "waited in vain");
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

@@ -14,8 +14,9 @@ import {
   type GuestContext,
 } from "./jobs.ts";
 import { lastSeq, launch, readStats } from "./mailbox-module.ts";
+import { pause } from "./until.ts";
 
-/** Polls of the job file's counter that see whether somebody holds a descriptor. */
+/** Looks at how many descriptors are open, spread over some of the daemon's pauses. */
 const HELD_LOOKS = 40;
 
 export function registerJobTests(context: GuestContext): void {
@@ -72,7 +73,7 @@ export function registerJobTests(context: GuestContext): void {
     let free = 0;
     for (let look = 0; look < HELD_LOOKS; look++) {
       if (readStats().held === 0) free++;
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await pause(5);
     }
     // A look may fall into a poll; a descriptor that is kept would be there each time.
     assert.ok(free > HELD_LOOKS / 2, `free at ${free} of ${HELD_LOOKS} looks`);

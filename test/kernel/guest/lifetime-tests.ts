@@ -25,6 +25,7 @@ import {
   setBehaviour,
   unloadModule,
 } from "./mailbox-module.ts";
+import { pause, untilTrue } from "./until.ts";
 
 const NO_ANSWER_MS = 400;
 
@@ -43,7 +44,7 @@ function registerReloadTest(context: GuestContext): void {
   test("the module is unloaded and loaded again under the daemon; SEQ_RESET begins anew", async () => {
     unloadModule();
     assert.ok(!existsSync(MAILBOX));
-    await new Promise((resolve) => setTimeout(resolve, NO_ANSWER_MS));
+    await pause(NO_ANSWER_MS);
     assert.ok(context.bridge.isRunning);
     loadModule();
 
@@ -85,7 +86,7 @@ function registerKillTests(context: GuestContext): void {
     const reads = readStats().in_reads;
     const counted = await countDuring(async () => {
       const answer = launch(request, input);
-      while (readStats().in_reads === reads) await new Promise((resolve) => setTimeout(resolve, 2));
+      await untilTrue(() => readStats().in_reads > reads);
       await context.bridge.kill();
       context.bridge = await GuestBridge.start();
       const { done, out } = await answer;

@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
+import { untilTrue } from "./until.ts";
 import { CBD2_DONE, CUBB2_JOB, type Cbd2Done, type Cubb2Job } from "../../../src/records/mod.ts";
 
 /** The mailbox as the daemon sees it. */
@@ -75,6 +76,13 @@ export function readStats(): Stats {
   return Object.fromEntries(
     lines.map((line) => line.split(" ")).map(([name = "", value]) => [name, Number(value)]),
   ) as Stats;
+}
+
+/** Waits until the daemon has looked at the job file as it is now. */
+export async function untilPolled(): Promise<void> {
+  const { job_reads } = readStats();
+  // The first of the two may have been under way.
+  await untilTrue(() => readStats().job_reads >= job_reads + 2);
 }
 
 /** How much each counter grew while `action` ran. */
