@@ -1,3 +1,4 @@
+export { createBridge } from "./bridge.ts";
 export type {
   Bridge,
   BridgeError,
