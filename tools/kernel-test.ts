@@ -7,6 +7,11 @@ import { SkipGate } from "../test/kernel/gate/skip.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
+// By default a signal ends a process without its exit handlers, which end qemu and free its memory.
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => process.exit(1));
+}
+
 try {
   if (!(await runGate(ROOT.replace(/\/$/, ""), new Progress()))) process.exitCode = 1;
 } catch (error) {

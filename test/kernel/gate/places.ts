@@ -1,5 +1,6 @@
 /** Where the kernel test keeps what it downloads and what a run makes. */
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, statfsSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RAM_BYTES } from "./guest.ts";
@@ -25,7 +26,7 @@ export function openCache(): string {
 
 /** A folder of this run alone, in which guest and daemon write. */
 export function makeRunFolder(cache: string): string {
-  const folder = mkdtempSync(join(cache, "run-"));
+  const folder = makeOwnFolder(cache, "run");
   for (const name of ["share", "state"]) mkdirSync(join(folder, name));
   mkdirSync(join(folder, "share", "v1"));
   return folder;
@@ -41,7 +42,21 @@ export function chooseRamFolder(cache: string): string {
   if (fitting === undefined) {
     throw new SkipGate(`neither ${SHARED_MEMORY} nor ${cache} has room for the guest's RAM`);
   }
-  return mkdtempSync(join(fitting, "holdfast-ram-"));
+  return makeOwnFolder(fitting, "holdfast-ram");
+}
+
+/**
+ * A folder whose name tells whose it is; what runs that were killed left under such names goes, a
+ * gigabyte of memory at worst.
+ */
+function makeOwnFolder(parent: string, name: string): string {
+  for (const entry of readdirSync(parent)) {
+    const pid = new RegExp(`^${name}-(\\d+)-`).exec(entry)?.[1];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    const folder = join(parent, entry);
+    if (lstatSync(folder).uid === process.getuid?.()) rmSync(folder, { recursive: true });
+  }
+  return mkdtempSync(join(parent, `${name}-${String(process.pid)}-`));
 }
 
 function hasRoom(folder: string): boolean {

@@ -133,8 +133,13 @@ export async function prepareLaunch(): Promise<typeof launch> {
 /** A sealed record under the next sequence number, which the kernel then holds for used. */
 export function nextRecord(request: JobRequest, inBytes: number): Uint8Array {
   const seq = lastSeq() + 1n;
-  writeFileSync(`${CONTROL}/last_seq`, String(seq));
+  setLastSeq(seq);
   return CUBB2_JOB.encode(jobOf(request, seq, inBytes));
+}
+
+/** Makes the kernel count on from there. */
+export function setLastSeq(seq: bigint): void {
+  writeFileSync(`${CONTROL}/last_seq`, String(seq));
 }
 
 /** The sequence number that was used last. */

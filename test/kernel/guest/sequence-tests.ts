@@ -1,7 +1,7 @@
 /** Records that are posted again, out of order, or damaged. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CUBB2_JOB, CUBB_JOB, OPERATION } from "../../../src/records/mod.ts";
+import { CUBB2_JOB, CUBB_JOB, JOB_FLAG, OPERATION } from "../../../src/records/mod.ts";
 import {
   checkMail,
   checkUnanswered,
@@ -19,6 +19,7 @@ import {
   nextRecord,
   post,
   setBehaviour,
+  setLastSeq,
   untilPolled,
 } from "./mailbox-module.ts";
 import { pause } from "./until.ts";
@@ -80,6 +81,18 @@ export function registerSequenceTests(context: GuestContext): void {
       checkMail(await post(good, job.input), job);
     });
   }
+
+  test("a producer that lost its count is not answered; with SEQ_RESET it is", async () => {
+    const job = mailJob(5);
+    setLastSeq(0n);
+    setBehaviour({ wait_ms: NO_ANSWER_MS });
+    const counted = await countDuring(() => checkUnanswered(launch(job.request, job.input)));
+    assert.equal(counted.done_writes, 0);
+    setBehaviour({});
+    const reset = { ...job.request, flags: JOB_FLAG.seq_reset };
+    await checkWritten(async () => checkMail(await launch(reset, job.input), job));
+    await checkWritten(async () => checkMail(await launch(job.request, job.input), job));
+  });
 
   test("a job that stays in its file after its end is run once and answered once", async () => {
     const job = mailJob(4);
