@@ -44,11 +44,6 @@ export class GuestBridge {
     return bridge;
   }
 
-  /** Starts one and does not wait. */
-  static startUnwaited(): GuestBridge {
-    return new GuestBridge();
-  }
-
   /** The greppable line of each executed job. */
   get jobLines(): readonly string[] {
     return this.#jobLines;

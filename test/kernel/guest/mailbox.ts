@@ -3,7 +3,7 @@
  * producer, the unchanged `holdfast bridge` the daemon. The tests share one boot and, where they
  * can, one daemon; lockdown comes last, since it cannot be lifted.
  */
-import { after, before } from "node:test";
+import { after } from "node:test";
 import { registerBehaviourTests } from "./behaviour-tests.ts";
 import { GuestBridge } from "./guest-bridge.ts";
 import { registerJobTests } from "./job-tests.ts";
@@ -13,8 +13,7 @@ import { loadModule } from "./mailbox-module.ts";
 import { registerSequenceTests } from "./sequence-tests.ts";
 
 loadModule();
-const context: GuestContext = { bridge: GuestBridge.startUnwaited() };
-before(async () => context.bridge.untilLogged(/ ready$/));
+const context: GuestContext = { bridge: await GuestBridge.start() };
 after(async () => context.bridge.kill());
 
 registerJobTests(context);
