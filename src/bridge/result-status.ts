@@ -10,7 +10,9 @@ const REFUSALS: Readonly<Record<string, StatusName>> = {
   no_device: "no_device",
   no_such_die: "no_device",
   // The module or its entry; what the job's record says of them is all we were told.
-  module_sha256: "unknown_kernel",
+  module_not_found: "unknown_kernel",
+  module_unreadable: "unknown_kernel",
+  module_changed: "unknown_kernel",
   ptx_too_large: "unknown_kernel",
   CUDA_ERROR_INVALID_IMAGE: "unknown_kernel",
   CUDA_ERROR_NO_BINARY_FOR_GPU: "unknown_kernel",
