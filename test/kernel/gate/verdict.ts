@@ -9,8 +9,8 @@ import { findGuestFaults, type GuestReport } from "./watch.ts";
 const SERIAL_TAIL_LINES = 40;
 const BRIDGE_TAIL_LINES = 30;
 
-/** What examples/guest-v1 posts, in its order: the status of each job that is executed. */
-const V1_STATUSES = ["ok", "ok", "ok", "verify_failed"] as const;
+/** What becomes of the jobs that examples/guest-v1 posts, in its order. */
+const V1_STATUSES = ["ok", "ok", "ok", "verify_failed", "out_of_bounds"] as const;
 
 export type Evidence = {
   readonly report: GuestReport;
@@ -54,7 +54,7 @@ function findBridgeFaults({ bridge, bridgeCode }: Evidence): string[] {
   const statuses = bridge.jobLines.map((line) => /\bstatus=(\w+)/.exec(line)?.[1] ?? "none");
   const faults: string[] = [];
   if (statuses.join() !== V1_STATUSES.join()) {
-    faults.push(`the daemon on the host ran ${statuses.join()}, not ${V1_STATUSES.join()}`);
+    faults.push(`the daemon on the host answered ${statuses.join()}, not ${V1_STATUSES.join()}`);
   }
   if (bridgeCode !== 0) faults.push(`the daemon on the host ended with ${String(bridgeCode)}`);
   return faults;

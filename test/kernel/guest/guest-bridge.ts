@@ -12,8 +12,8 @@ export const MODULES = fileURLToPath(new URL("../../../../kernels", import.meta.
 
 const STATE = "/tmp/holdfast-state";
 
-/** A start takes 5 s under emulation, on a busy host more. */
-const READY_TIMEOUT_MS = 30_000;
+/** A start takes 10 s under emulation, on a busy host many times that. */
+const READY_TIMEOUT_MS = 90_000;
 
 export class GuestBridge {
   readonly #child: ChildProcess;

@@ -51,7 +51,7 @@ const USUAL: Behaviour = {
   keep_job: false,
   read_bytes_max: 0,
   done_failures: 0,
-  wait_ms: 20_000,
+  wait_ms: 60_000,
 };
 
 /** Sets how the files behave; what is not named is as usual. */
@@ -63,7 +63,15 @@ export function setBehaviour(behaviour: Partial<Behaviour>): void {
 
 export type Stats = Readonly<
   Record<
-    | ("job_reads" | "in_reads" | "out_writes" | "out_refused" | "done_writes" | "done_accepted")
+    | (
+        | "job_reads"
+        | "job_shown"
+        | "in_reads"
+        | "out_writes"
+        | "out_refused"
+        | "done_writes"
+        | "done_accepted"
+      )
     | "done_refused_size"
     | ("done_refused_magic" | "done_refused_crc" | "done_refused_seq" | "done_refused_out")
     | ("launches" | "timeouts" | "held"),

@@ -39,7 +39,7 @@ say "ram begin"
 check_low_ram
 say "ram rc=$?"
 part v1 60 /mnt/guest-v1 --job /mnt/v1/job --done /mnt/v1/done
-part v2 100 "$NODE" --enable-source-maps --test-reporter=spec \
+part v2 240 "$NODE" --enable-source-maps --test-reporter=spec \
 	"$ROOT/dist/test/kernel/guest/mailbox.js"
 say "taint begin"
 check_taint

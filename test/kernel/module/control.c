@@ -213,6 +213,7 @@ static int stats_show(struct seq_file *file, void *unused)
 	mutex_unlock(&box->lock);
 #define SHOW(name) seq_printf(file, #name " %llu\n", counters.name)
 	SHOW(job_reads);
+	SHOW(job_shown);
 	SHOW(in_reads);
 	SHOW(out_writes);
 	SHOW(out_refused);

@@ -34,7 +34,8 @@ struct hf_behaviour {
 };
 
 struct hf_counters {
-	u64 job_reads;
+	u64 job_reads; /* idle ones too */
+	u64 job_shown; /* those that gave a record, or its beginning */
 	u64 in_reads;
 	u64 out_writes; /* calls of write(2), whatever came of them */
 	u64 out_refused;

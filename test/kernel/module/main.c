@@ -8,8 +8,8 @@
 
 #include "mailbox.h"
 
-/* Longer than any job of the tests takes under emulation. */
-#define HF_WAIT_MS 20000
+/* Longer than any job takes under emulation, a start of the daemon in between included. */
+#define HF_WAIT_MS 60000
 
 static char *dir = "vgsp";
 module_param(dir, charp, 0444);

@@ -41,6 +41,13 @@ static ssize_t give(const struct hf_behaviour *behaviour, const void *source, si
 	return simple_read_from_buffer(user, bytes, position, source, size);
 }
 
+static ssize_t give_job(struct hf_mailbox *box, char __user *user, size_t bytes, loff_t *position)
+{
+	if (*position == 0)
+		box->counters.job_shown++;
+	return give(&box->behaviour, box->job, box->job_bytes, user, bytes, position);
+}
+
 static ssize_t job_read(struct file *file, char __user *user, size_t bytes, loff_t *position)
 {
 	struct hf_mailbox *box = file->private_data;
@@ -54,7 +61,7 @@ static ssize_t job_read(struct file *file, char __user *user, size_t bytes, loff
 	else if (!box->is_posted)
 		result = READ_ONCE(behaviour->idle_eagain) ? -EAGAIN : 0;
 	else
-		result = give(behaviour, box->job, box->job_bytes, user, bytes, position);
+		result = give_job(box, user, bytes, position);
 	mutex_unlock(&box->lock);
 	return result;
 }
