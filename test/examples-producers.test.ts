@@ -107,7 +107,8 @@ function putWhole(path: string, bytes: Uint8Array): void {
   renameSync(`${path}.new`, path);
 }
 
-const floatsOf = (bytes: Uint8Array): Float32Array => new Float32Array(bytes.slice().buffer);
+const floatsOf = (bytes: Uint8Array): Float32Array =>
+  new Float32Array(Uint8Array.from(bytes).buffer);
 
 async function awaitFile(path: string): Promise<Uint8Array> {
   for (let waitedMs = 0; waitedMs < ANSWER_MS_MAX; waitedMs += 5) {

@@ -86,7 +86,10 @@ class MailboxBridge implements Bridge {
     this.#runner = new DieRunner(options.owner);
     this.#pacer = new Pacer(options.pollUs, {
       nowMs: options.clock.nowMs,
-      sleep: options.clock.sleep,
+      after: (ms, callback) => {
+        const timer = setTimeout(callback, ms);
+        return () => clearTimeout(timer);
+      },
       nap: napOnThread,
       turn: () => new Promise((resolve) => setImmediate(resolve)),
     });

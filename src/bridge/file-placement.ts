@@ -91,8 +91,11 @@ export function targetOf(path: string): string {
   return join(folder, basename(path));
 }
 
-/** A hash, since the target's own name may be as long as a name can be. */
-function besideName(target: string): string {
+/**
+ * What a record is written to before it takes its target's place. A hash, since the target's own
+ * name may be as long as a name can be.
+ */
+export function besideName(target: string): string {
   const hash = createHash("sha256").update(basename(target)).digest("hex").slice(0, 16);
   return join(dirname(target), `.holdfast-done-${hash}`);
 }

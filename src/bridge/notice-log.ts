@@ -56,7 +56,8 @@ export class NoticeLog {
       return;
     }
     this.#credit -= 1;
-    const note = this.#heldBack === 0 ? "" : ` (${String(this.#heldBack)} lines held back before)`;
+    const note =
+      this.#heldBack === 0 ? "" : ` (lines held back before this: ${String(this.#heldBack)})`;
     this.#heldBack = 0;
     this.#log(text + note);
   }

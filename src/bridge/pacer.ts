@@ -22,7 +22,8 @@ export type PacerTimers = {
   readonly nowMs: () => number;
   /** Blocks this thread. */
   readonly nap: (ms: number) => void;
-  readonly sleep: (ms: number) => Promise<void>;
+  /** Calls back after that time, unless the returned function was called before. */
+  readonly after: (ms: number, callback: () => void) => () => void;
   /** One turn of the event loop. */
   readonly turn: () => Promise<void>;
 };
@@ -65,7 +66,10 @@ export class Pacer {
       await this.#timers.turn();
       return;
     }
-    await Promise.race([this.#timers.sleep(pauseMs), this.woken()]);
+    const over = this.woken();
+    const cancel = this.#timers.after(pauseMs, this.#wake);
+    await over;
+    cancel();
   }
 
   /** Resolves with the next activity. One at a time waits for it. */

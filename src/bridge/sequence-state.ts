@@ -19,13 +19,23 @@ export type FolderIdentity = {
   readonly birthNs: bigint;
 };
 
+let isBirthToldHere: boolean | null = null;
+
+/**
+ * True where 0 is told as the time of birth of what has none. Without statx(2) Node tells the time
+ * of the last change instead, of every file, and so of those in /proc.
+ */
+function isBirthTold(): boolean {
+  isBirthToldHere ??= statSync("/proc", { bigint: true }).birthtimeNs === 0n;
+  return isBirthToldHere;
+}
+
 /** The folder that holds the file, or is to hold it; null where there is no such folder. */
 export function folderOf(path: string): FolderIdentity | null {
   try {
     const folder = dirname(targetOf(path));
     const stats = fileCall("stat", folder, () => statSync(folder, { bigint: true }));
-    // Where there is no time of birth, some systems give that of the last change.
-    const isKept = stats.birthtimeNs !== stats.ctimeNs;
+    const isKept = stats.birthtimeNs !== stats.ctimeNs || isBirthTold();
     return { dev: stats.dev, ino: stats.ino, birthNs: isKept ? stats.birthtimeNs : 0n };
   } catch (error) {
     if (error instanceof FileError) return null;
@@ -88,7 +98,7 @@ export function decodeState(given: Uint8Array): KeptState | null {
       ino: bytes.readBigUInt64LE(INO_OFFSET),
       birthNs: bytes.readBigUInt64LE(BIRTH_OFFSET),
     },
-    done: Uint8Array.prototype.slice.call(bytes, DONE_OFFSET, DONE_OFFSET + doneBytes),
+    done: Uint8Array.from(bytes.subarray(DONE_OFFSET, DONE_OFFSET + doneBytes)),
   };
 }
 

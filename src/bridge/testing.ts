@@ -5,16 +5,30 @@
  */
 import {
   closeSync,
+  mkdtempSync,
   openSync,
+  readFileSync,
   readSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
 
 import { FileError, fileCall, invariant, ok } from "../base/mod.ts";
 import type { ByteSource, Job, JobArgument, JobCause, JobResult, Owner } from "../owner/mod.ts";
+import {
+  CBD2_DONE,
+  CUBB2_JOB,
+  CUBB_JOB,
+  type Cbd2Done,
+  type Cubb2Job,
+  type CubbJob,
+} from "../records/mod.ts";
 import type { MailboxV1, MailboxV2 } from "./mailbox.ts";
 
 export type FastDies = Pick<Owner, "run" | "discover"> & {
@@ -46,7 +60,10 @@ export function createFastDies({ dies = 2, before }: FastDiesOptions = {}): Fast
     },
     run: (die, job) => {
       const mine = (queues.get(die) ?? Promise.resolve()).then(() => execute(die, job));
-      queues.set(die, mine);
+      queues.set(
+        die,
+        mine.catch(() => undefined),
+      );
       return mine;
     },
   };
@@ -184,3 +201,45 @@ export const mailboxV1In = (folder: string, more: Partial<MailboxV1> = {}): Mail
   ...{ job: `${folder}/job`, done: `${folder}/done`, ram: `${folder}/ram` },
   ...more,
 });
+
+/** A folder for one test, removed after it. */
+export function testFolder(context: TestContext, parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, "holdfast-bridge-"));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The value of a v2 record: mail of four words, unless it is said otherwise. */
+export const cubb2Job = (more: Partial<Cubb2Job> = {}): Cubb2Job => ({
+  ...{ flags: 0, seq: 1n, op: 1, timeoutMs: 0, n: 4n, inBytes: 16n, outBytes: 16n },
+  ...{ grid: [0, 0, 0], block: [0, 0, 0], sharedBytes: 0, descBytes: 0, guestId: 7n, iters: 0 },
+  ...more,
+});
+
+/** Its bytes. */
+export const recordV2 = (more: Partial<Cubb2Job> = {}): Uint8Array =>
+  CUBB2_JOB.encode(cubb2Job(more));
+
+/** The value of a v1 record: mail of four words from 0 to 0x1000. */
+export const cubbJob = (more: Partial<CubbJob> = {}): CubbJob => ({
+  ...{ seq: 1n, op: 1, n: 4, gpaA: 0n, gpaB: 0n, gpaC: 0x1000n },
+  ...more,
+});
+
+export const recordV1 = (more: Partial<CubbJob> = {}): Uint8Array => CUBB_JOB.encode(cubbJob(more));
+
+/** Puts a file in place as a careful producer does. */
+export function place(path: string, bytes: Uint8Array): void {
+  writeFileSync(`${path}.producer`, bytes);
+  renameSync(`${path}.producer`, path);
+}
+
+/** The done record of a v2 mailbox; null where there is none. */
+export function doneIn(folder: string): Cbd2Done | null {
+  try {
+    const decoded = CBD2_DONE.decode(readFileSync(join(folder, "done")));
+    return decoded.ok ? decoded.value : null;
+  } catch {
+    return null;
+  }
+}

@@ -25,6 +25,7 @@ await runProcess(process, {
   environment: process.env,
   temporaryDirectory: tmpdir(),
   packagePath: fileURLToPath(new URL("../../../package.json", import.meta.url)),
+  program: [process.execPath, fileURLToPath(import.meta.url)],
   openOwner: (request) => {
     if (refuse !== undefined) return Promise.resolve(err(refuse));
     request.log("backend soft, since this is a fake");
