@@ -21,10 +21,18 @@ import {
   uploadPieces,
   type Carrier,
 } from "./host-bytes.ts";
+import { planCheck } from "./host-check.ts";
 import type { HostDie } from "./host-die.ts";
 import { lossOf, refusalCause } from "./host-failure.ts";
 import { openPayload, type OpenPayload } from "./host-payload.ts";
-import { timeoutCause, type Job, type JobCause, type JobMeasures, type JobResult } from "./job.ts";
+import {
+  timeoutCause,
+  type Job,
+  type JobCause,
+  type JobMeasures,
+  type JobProof,
+  type JobResult,
+} from "./job.ts";
 
 const refused = (cause: JobCause): JobResult => ({ status: "refused", cause });
 
@@ -47,11 +55,10 @@ export async function runJob(
     const opened = await openPayload(die, job.payload, clock);
     if (!opened.ok) return refused(opened.error);
     payload = opened.value;
-    const ran = await bindAndRun({ die, job, kernel, carrier, payload, onLaunched });
+    const run = { die, job, kernel, carrier, payload, onLaunched };
+    const ran = await bindAndRun(run, () => Math.round((clock.nowMs() - startMs) * 1e6));
     if (!ran.ok) return ran.error;
-    const wallNs = Math.round((clock.nowMs() - startMs) * 1e6);
-    const measures = { ...ran.value, wallNs };
-    return { status: "ok", device: die.context.device.name, measures, proof: null };
+    return { status: "ok", device: die.context.device.name, ...ran.value };
   } catch (error) {
     const { what, cause } = lossOf(error);
     return { status: what === "device" ? "device_error" : "io_error", cause };
@@ -90,14 +97,18 @@ type Run = {
   readonly onLaunched: () => void;
 };
 
-/** Binds the arguments, runs the kernel and brings its outputs out, whole. */
-async function bindAndRun(run: Run): Promise<Result<Omit<JobMeasures, "wallNs">, JobResult>> {
+type Ran = { readonly measures: JobMeasures; readonly proof: JobProof | null };
+
+/** Binds the arguments, runs the kernel, and brings its outputs out whole and checked. */
+async function bindAndRun(run: Run, elapsedNs: () => number): Promise<Result<Ran, JobResult>> {
   const { die, job, carrier, payload } = run;
   const holdings: Holdings = { die, payload, closers: [], buffers: [] };
   let isStillRunning = false;
   try {
     const bound = bindArguments(holdings, job.arguments);
     if (!bound.ok) return err(refused(bound.error));
+    const check = planCheck(job, bound.value, carrier);
+    if (!check.ok) return err(refused(check.error));
     const launched = await launch(run, bound.value);
     if (!launched.ok) {
       isStillRunning = launched.error.status === "timeout";
@@ -105,14 +116,24 @@ async function bindAndRun(run: Run): Promise<Result<Omit<JobMeasures, "wallNs">,
     }
     const memories = memoriesOf(bound.value);
     await bringOut(carrier, memories);
-    await payload.commit();
-    return ok({ kernelNs: launched.value, ...movedBytes(payload, memories) });
+    const [wallNs, proof] = await bothOf(
+      payload.commit().then(elapsedNs),
+      check.value === null ? Promise.resolve(null) : check.value(),
+    );
+    const measures = { kernelNs: launched.value, wallNs, ...movedBytes(payload, memories) };
+    return ok({ measures, proof });
   } finally {
     for (const close of holdings.closers) close();
     // CUDA's free waits for kernels under way, so for an endless one without end. This process is
     // about to be ended in any case, and takes the buffers with it.
     if (!isStillRunning) await letGo(holdings);
   }
+}
+
+/** Both values once both are there; where one fails, the other has ended all the same. */
+async function bothOf<A, B>(first: Promise<A>, second: Promise<B>): Promise<readonly [A, B]> {
+  await Promise.allSettled([first, second]);
+  return [await first, await second];
 }
 
 /**
@@ -195,6 +216,8 @@ async function launch(
     if (target?.kind === "pieces") queueDownload(stream, buffer, target.pieces);
   }
   run.onLaunched();
+  // The copies in have their own time: only the kernel's counts against the timeout.
+  await waitUntilReached(start);
   const outcome = await waitUntilReached(end, { timeoutMs: job.timeoutMs });
   if (outcome === "timeout") return err({ status: "timeout", cause: timeoutCause(job) });
   return ok(Math.round(end.elapsedNs(start)));

@@ -54,6 +54,23 @@ export type HostLink = {
  */
 const TIMEOUT_GRACE_MS = 1000;
 
+/**
+ * What comes after the kernel, copies, checks and files, is given time for its bytes: slower than
+ * any disk that one would use, so that only what is stuck is ended.
+ */
+const SETTLE_BYTES_PER_MS = 8 * 1024;
+
+/** Longest delay that a timer takes; a longer one would fire at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** How long a job that was launched may be silent. */
+function silenceMs(job: Job): number {
+  const buffers = job.arguments.map((argument) => ("bytes" in argument ? argument.bytes : 0));
+  const bytes = buffers.reduce((sum, each) => sum + each, job.payload?.output?.bytes ?? 0);
+  const wholeMs = job.timeoutMs + TIMEOUT_GRACE_MS + bytes / SETTLE_BYTES_PER_MS;
+  return Math.min(wholeMs, TIMER_MS_MAX);
+}
+
 /** The cause told to jobs that were in flight in a host that ended without being told to. */
 const deathCause = (how: string, pid: number | null): JobCause => ({
   name: "die_host_died",
@@ -140,7 +157,7 @@ function startJob(
   const launched = sendStart(finish).then((result) => {
     if (!result.ok) return result;
     const timeout: JobResult = { status: "timeout", cause: timeoutCause(job) };
-    const timer = setTimeout(finish, job.timeoutMs + TIMEOUT_GRACE_MS, timeout);
+    const timer = setTimeout(finish, silenceMs(job), timeout);
     void finished.then(() => clearTimeout(timer));
     return ok(undefined);
   });

@@ -172,7 +172,7 @@ export type JobCause = {
    * `cuFuncSetAttribute` refuse is the launch's shape); errno's name, or `SHORT`, for a file; or:
    * - `argument_count`, `argument_type`, `argument_size`, `argument_value`: not what the kernel
    *   declares; `argument_range`: a slice outside of what it is a slice of; `argument_alias`: an
-   *   alias of what has no buffer; `payload_too_large`;
+   *   alias of what has no buffer; `payload_too_large`; `check_argument`: a check that cannot be;
    * - `module_not_found`, `module_unreadable`, `module_changed` (other text than `sha256` says),
    *   `ptx_too_large`;
    * - `die_host_died`, `leaving`, and the owner's refusal codes, e.g. `no_device`.

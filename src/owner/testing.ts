@@ -37,6 +37,8 @@ export type FakeGpuScript = {
   openedContexts: number;
   /** Called with each launch that is accepted. */
   onLaunch: (launch: Launch) => void;
+  /** Called with what each kernel has written to its first argument, to spoil it. */
+  onOutput: (output: Uint8Array) => void;
 };
 
 export const createFakeScript = (): FakeGpuScript => ({
@@ -46,6 +48,7 @@ export const createFakeScript = (): FakeGpuScript => ({
   closedContexts: 0,
   openedContexts: 0,
   onLaunch: () => undefined,
+  onOutput: () => undefined,
 });
 
 const parameter = (type: string, offset: number, bytes: number): KernelParameter => ({
@@ -79,8 +82,13 @@ class FakeContext {
   readonly script: FakeGpuScript;
   readonly memory = new Map<bigint, Uint8Array>();
   pollsLeft = 0;
+  /** Launches so far, and how many of them are known to be done. */
+  launches = 0;
+  doneLaunches = 0;
   isEndless = false;
   isLost = false;
+  /** How many launches each recorded event comes after. */
+  readonly records = new WeakMap<GpuEvent, number>();
   #nextAddress = 0x1000n;
 
   constructor(script: FakeGpuScript) {
@@ -106,9 +114,12 @@ class FakeContext {
   isIdle(): boolean {
     if (this.isLost) throw illegalAddress();
     if (this.isEndless) return false;
-    if (this.pollsLeft === 0) return true;
-    this.pollsLeft -= 1;
-    return false;
+    if (this.pollsLeft > 0) {
+      this.pollsLeft -= 1;
+      return false;
+    }
+    this.doneLaunches = this.launches;
+    return true;
   }
 
   launch(launch: Launch): void {
@@ -120,8 +131,10 @@ class FakeContext {
     this.script.isNextLaunchFaulty = false;
     this.script.isNextLaunchEndless = false;
     this.pollsLeft += this.script.pollsPerLaunch;
+    this.launches += 1;
     const memoryAt = (offset: number): Uint8Array => this.bytesOf(view.getBigUint64(offset, true));
     runKernel(kernel.name, view, memoryAt);
+    this.script.onOutput(memoryAt(0));
   }
 }
 
@@ -183,7 +196,7 @@ function createStream(context: FakeContext): Stream {
       context.launch(launch);
       return ok(undefined);
     },
-    record: () => undefined,
+    record: (event) => void context.records.set(event, context.launches),
     isIdle: () => context.isIdle(),
     close: () => undefined,
   };
@@ -211,11 +224,16 @@ function createModule(name: string): GpuModule {
 function createContext(script: FakeGpuScript, device: DeviceInfo): GpuContext {
   const context = new FakeContext(script);
   script.openedContexts += 1;
-  const createEvent = (): GpuEvent => ({
-    isReached: () => context.isIdle(),
-    elapsedNs: () => 1000,
-    close: () => undefined,
-  });
+  const createEvent = (): GpuEvent => {
+    const event: GpuEvent = {
+      isReached: () =>
+        (!context.isLost && (context.records.get(event) ?? 0) <= context.doneLaunches) ||
+        context.isIdle(),
+      elapsedNs: () => 1000,
+      close: () => undefined,
+    };
+    return event;
+  };
   return {
     device,
     loadModule: (_, name) => ok(createModule(name)),
