@@ -35,6 +35,14 @@ check_taint() {
 	[ $((taint & (512 | 128))) -eq 0 ] || { dmesg | tail -n 40; return 1; }
 }
 
+# What the daemon is made of comes over 9p, page by page: read ahead while the processors wait for
+# the host in part v1.
+{
+	cat "$NODE"
+	find -L "$ROOT/dist/src" "$ROOT/node_modules/koffi" "$ROOT/node_modules/@koromix" \
+		\( -name '*.js' -o -name '*.json' -o -name '*.node' \) -exec cat {} +
+} >/dev/null 2>&1 &
+
 say "ram begin"
 check_low_ram
 say "ram rc=$?"
