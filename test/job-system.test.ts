@@ -1,7 +1,16 @@
 // What a job record asks for, run in a die host over a real backend.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -104,4 +113,38 @@ test("a kernel's own arguments may lie in one buffer", async () => {
   const sums = new Float32Array(new Uint8Array(readFileSync(join(folder, "out"))).buffer);
   const b999 = 0.25 * (999 % 997);
   assert.deepEqual([sums[0], sums[999]], [0, 0.5 * 999 + b999]);
+});
+
+test("operands and results in a guest's memory of 4 GiB, low and high", async () => {
+  const path = join(folder, "ram");
+  const file = openSync(path, "w+");
+  const elements = 300_000;
+  const bytes = 4 * elements;
+  try {
+    ftruncateSync(file, 4 * 2 ** 30);
+    const windows = [2 ** 20, 2 ** 31 - 8, 3 * 2 ** 30 - bytes / 2];
+    for (const start of windows) {
+      const [a, b, c] = [start, start + bytes, start + 2 * bytes];
+      writeSync(file, new Uint8Array(selfTestA(elements).buffer), 0, bytes, a);
+      writeSync(file, new Uint8Array(selfTestB(elements).buffer), 0, bytes, b);
+      const { payload, ...job } = vaddJob(elements, "vadd");
+      assert.ok(payload !== undefined);
+      const at = (offset: number) => ({ kind: "memory", path, offset }) as const;
+      const [, , , count] = job.arguments;
+      assert.ok(count !== undefined);
+      const arrays: JobArgument[] = [
+        { kind: "buffer", bytes, source: { kind: "zero" }, target: at(c) },
+        { kind: "buffer", bytes, source: at(a), target: null },
+        { kind: "buffer", bytes, source: at(b), target: null },
+      ];
+      const { bad, checked } = proofOf(await run({ ...job, arguments: [...arrays, count] }));
+      assert.deepEqual([bad, checked], [0, elements]);
+      const sums = new Float32Array(elements);
+      readSync(file, new Uint8Array(sums.buffer), 0, bytes, c);
+      assert.deepEqual([sums[1], sums[999]], [0.75, 500]);
+    }
+  } finally {
+    closeSync(file);
+    rmSync(path);
+  }
 });

@@ -4,8 +4,10 @@ export { invariant, InvariantError, unreachable } from "./invariant.ts";
 export { createLineSink, type LineSink, type LineSinkOptions } from "./line-sink.ts";
 export { createMutex, type Mutex } from "./mutex.ts";
 export { stampedLog, stampLine, type Log } from "./log.ts";
+export { fillHoles, mapFile, type FileView, type NamedFile } from "./mapped-file-ffi.ts";
 export {
   addressOf,
+  lastErrno,
   loadLibrary,
   NATIVE_VIEW_BYTES_MAX,
   viewOf,

@@ -132,7 +132,8 @@ export class DieHost {
     if (held !== undefined) return ok({ device: held.die.context.device });
     const context = this.#gpu().openContext(ordinal);
     if (!context.ok) return err(refusalCause(context.error));
-    this.#dies.set(die, { die: new HostDie(context.value), queue: createMutex() });
+    const note = (line: string): void => this.#send({ kind: "note", line });
+    this.#dies.set(die, { die: new HostDie(context.value, note), queue: createMutex() });
     return ok({ device: context.value.device });
   }
 

@@ -11,14 +11,17 @@ import { fillPattern, type Filler } from "./pattern-source.ts";
 /** Where an argument's bytes come from, ready to be read. */
 export type BoundSource =
   /** The device writes zeros itself. */
-  | { readonly kind: "zero" }
-  | { readonly kind: "fill"; readonly fill: Filler }
-  | { readonly kind: "pieces"; readonly pieces: readonly HostPiece[] };
+  { readonly kind: "zero" } | { readonly kind: "fill"; readonly fill: Filler } | BoundPieces;
+
+/** Memory of this process. `isPayload`: it is moved, and counted, with the payload. */
+export type BoundPieces = {
+  readonly kind: "pieces";
+  readonly pieces: readonly HostPiece[];
+  readonly isPayload: boolean;
+};
 
 /** Where an argument's bytes go, ready to be written. */
-export type BoundTarget =
-  | { readonly kind: "file"; readonly file: OpenTarget }
-  | { readonly kind: "pieces"; readonly pieces: readonly HostPiece[] };
+export type BoundTarget = { readonly kind: "file"; readonly file: OpenTarget } | BoundPieces;
 
 /** Device memory of an argument, with where its bytes come from and go to. */
 export type BoundBuffer = {
@@ -139,13 +142,16 @@ function bindBuffer(
   return ok({ argument: { buffer }, memory });
 }
 
-const inPieces = (
+const ofPayload = (
   pieces: Result<readonly HostPiece[], JobCause>,
-): Result<{ readonly kind: "pieces"; readonly pieces: readonly HostPiece[] }, JobCause> =>
-  pieces.ok ? ok({ kind: "pieces", pieces: pieces.value }) : pieces;
+): Result<BoundPieces, JobCause> =>
+  pieces.ok ? ok({ kind: "pieces", pieces: pieces.value, isPayload: true }) : pieces;
+
+const ofMemory = (pieces: readonly HostPiece[]): Result<BoundPieces, never> =>
+  ok({ kind: "pieces", pieces, isPayload: false });
 
 function bindSource(
-  { payload, closers }: Holdings,
+  { die, payload, closers }: Holdings,
   source: ByteSource,
   bytes: number,
 ): Result<BoundSource, JobCause> {
@@ -160,14 +166,14 @@ function bindSource(
       return ok({ kind: "fill", fill });
     }
     case "payload":
-      return inPieces(payload.input(source.offset, bytes));
+      return ofPayload(payload.input(source.offset, bytes));
     case "memory":
-      return notSupported("memory");
+      return ofMemory(die.mapped.source(source.path, source.offset, bytes));
   }
 }
 
 function bindTarget(
-  { payload, closers }: Holdings,
+  { die, payload, closers }: Holdings,
   target: ByteTarget,
   bytes: number,
 ): Result<BoundTarget, JobCause> {
@@ -178,13 +184,8 @@ function bindTarget(
       return ok({ kind: "file", file });
     }
     case "payload":
-      return inPieces(payload.output(target.offset, bytes));
+      return ofPayload(payload.output(target.offset, bytes));
     case "memory":
-      return notSupported("memory");
+      return ofMemory(die.mapped.target(target.path, target.offset, bytes));
   }
-}
-
-function notSupported(kind: string): Result<never, JobCause> {
-  const message = `arguments of kind ${kind} are not taken yet`;
-  return err({ name: "not_supported", code: 0, call: "bindArgument", message });
 }

@@ -21,6 +21,7 @@ import {
 import type { Collected } from "./frames.ts";
 import { download, STAGING_BYTES, type Carrier } from "./host-bytes.ts";
 import { refusalCause } from "./host-failure.ts";
+import { MappedFiles } from "./host-mapped.ts";
 import { PinnedArena } from "./host-memory.ts";
 import { ModuleCache } from "./host-modules.ts";
 import type { JobCause, ModuleReference } from "./job.ts";
@@ -42,18 +43,22 @@ export class HostDie {
   /** Where the payloads of jobs lie, one job after the other. */
   readonly inputArena: PinnedArena;
   readonly outputArena: PinnedArena;
+  /** Files that are memory, which jobs copy from and to. */
+  readonly mapped: MappedFiles;
   #staging: HostBuffer | null = null;
   #events: { readonly start: GpuEvent; readonly end: GpuEvent } | null = null;
   readonly #modules: ModuleCache;
   readonly #residents = new Map<string, DeviceBuffer>();
   #probes = 0;
 
-  constructor(context: GpuContext) {
+  /** `note` takes a line that an operator should see. */
+  constructor(context: GpuContext, note: (line: string) => void) {
     this.context = context;
     this.stream = context.createStream();
     this.#modules = new ModuleCache(context);
     this.inputArena = new PinnedArena(context.allocateHost);
     this.outputArena = new PinnedArena(context.allocateHost);
+    this.mapped = new MappedFiles({ adopt: context.adoptHost, note });
   }
 
   /** What moves this die's bytes; its staging buffer is made on first use and kept. */

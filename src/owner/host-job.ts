@@ -52,6 +52,7 @@ export async function runJob(
     const found = findKernel(die, job);
     if (!found.ok) return refused(found.error);
     const { kernel, carrier } = found.value;
+    die.mapped.sweep();
     const opened = await openPayload(die, job.payload, clock);
     if (!opened.ok) return refused(opened.error);
     payload = opened.value;
@@ -174,8 +175,10 @@ function movedBytes(
 ): Pick<JobMeasures, "bytesIn" | "bytesOut"> {
   let { bytesIn, bytesOut } = payload;
   for (const { bytes, source, target } of memories) {
-    if (source?.kind === "fill") bytesIn += bytes;
-    if (target?.kind === "file") bytesOut += bytes;
+    const isOwnSource = source?.kind === "pieces" ? !source.isPayload : source?.kind === "fill";
+    const isOwnTarget = target?.kind === "pieces" ? !target.isPayload : target !== null;
+    if (isOwnSource) bytesIn += bytes;
+    if (isOwnTarget) bytesOut += bytes;
   }
   return { bytesIn, bytesOut };
 }

@@ -84,8 +84,11 @@ type PendingCall = {
   readonly finish: ((result: JobResult) => void) | null;
 };
 
-/** Opens the link to a host that was just started. */
-export function openHostLink(transport: HostTransport): HostLink {
+/** Opens the link to a host that was just started. `onNote` takes what it has to say unasked. */
+export function openHostLink(
+  transport: HostTransport,
+  onNote: (line: string) => void = () => undefined,
+): HostLink {
   const pending = new Map<number, PendingCall>();
   let nextId = 1;
   let cause: JobCause | null = null;
@@ -130,7 +133,11 @@ export function openHostLink(transport: HostTransport): HostLink {
   transport.onData((chunk) => {
     try {
       if (cause !== null) return;
-      for (const frame of read(chunk)) receive(pending, frame as HostMessage);
+      for (const frame of read(chunk)) {
+        const message = frame as HostMessage;
+        if (message.kind === "note") onNote(message.line);
+        else receive(pending, message);
+      }
     } catch (error) {
       // Only overwritten memory in the host can send what is no frame of ours.
       kill(deathCause(`sent what is no frame: ${String(error)}`, transport.pid));
@@ -165,7 +172,10 @@ function startJob(
 }
 
 /** Settles the call that a message belongs to. */
-function receive(pending: Map<number, PendingCall>, message: HostMessage): void {
+function receive(
+  pending: Map<number, PendingCall>,
+  message: Exclude<HostMessage, { readonly kind: "note" }>,
+): void {
   const call = pending.get(message.id);
   invariant(
     call !== undefined,

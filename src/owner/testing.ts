@@ -16,6 +16,7 @@ import {
   type GpuEvent,
   type GpuKernel,
   type GpuModule,
+  type GpuRefusal,
   type KernelParameter,
   type Launch,
   type Stream,
@@ -34,6 +35,8 @@ export type FakeGpuScript = {
   isNextLaunchEndless: boolean;
   /** Contexts closed and buffers freed so far: nothing resident may ever be. */
   closedContexts: number;
+  /** Memory of others cannot be page-locked. */
+  isAdoptRefused: boolean;
   openedContexts: number;
   /** Called with each launch that is accepted. */
   onLaunch: (launch: Launch) => void;
@@ -46,6 +49,7 @@ export const createFakeScript = (): FakeGpuScript => ({
   isNextLaunchFaulty: false,
   isNextLaunchEndless: false,
   closedContexts: 0,
+  isAdoptRefused: false,
   openedContexts: 0,
   onLaunch: () => undefined,
   onOutput: () => undefined,
@@ -67,6 +71,14 @@ const KERNELS: Readonly<Record<string, readonly KernelParameter[]>> = {
   probe: [pointer(0), parameter("u32", 8, 4)],
   /** Copies its struct of 16 bytes to where its pointer points. */
   store_struct: [pointer(0), parameter("b8", 8, 16)],
+};
+
+const adoptRefusal: GpuRefusal = {
+  code: "unavailable",
+  driverCode: 801,
+  errorName: "CUDA_ERROR_NOT_SUPPORTED",
+  call: "cuMemHostRegister_v2",
+  message: "this memory cannot be page-locked",
 };
 
 const illegalAddress = (): GpuError =>
@@ -239,6 +251,8 @@ function createContext(script: FakeGpuScript, device: DeviceInfo): GpuContext {
     loadModule: (_, name) => ok(createModule(name)),
     allocate: (bytes) => ok(context.allocate(bytes)),
     allocateHost: (bytes) => ok({ bytes: new Uint8Array(bytes), free: () => undefined }),
+    adoptHost: (bytes) =>
+      script.isAdoptRefused ? err(adoptRefusal) : ok({ bytes, free: () => undefined }),
     createStream: () => createStream(context),
     createEvent,
     memory: () => ({ freeBytes: 1, totalBytes: 2 }),
@@ -319,8 +333,9 @@ export function createLocalLauncher(openGpu: DieHostOptions["openGpu"]): LocalLa
 /** One die in a host in this process, brought up, for tests that run jobs on it. */
 export async function openJobBench(
   openGpu: DieHostOptions["openGpu"],
+  onNote: (line: string) => void = () => undefined,
 ): Promise<{ readonly link: HostLink; readonly run: (job: Job) => Promise<JobResult> }> {
-  const link = openHostLink(createLocalLauncher(openGpu).launch());
+  const link = openHostLink(createLocalLauncher(openGpu).launch(), onNote);
   const opened = await link.call("initialise", {});
   invariant(opened.ok, "the backend opens");
   const context = await link.call("context", { die: 0, ordinal: 0 });

@@ -11,8 +11,12 @@ export type ProgramRun = {
   readonly output: string;
 };
 
-/** Runs a program to its end; null where there is no such program. `folder` takes its output. */
+/**
+ * Runs a program to its end; null where there is no such program. `folder` takes its output. It
+ * does not outlive us.
+ */
 export async function runProgram(
+  { onExit }: Pick<Surroundings, "onExit">,
   command: readonly [string, ...string[]],
   folder: string,
 ): Promise<ProgramRun | null> {
@@ -22,7 +26,9 @@ export async function runProgram(
   try {
     const [program, ...words] = command;
     const child = spawn(program, words, { stdio: ["ignore", file, file] });
+    const forget = onExit(() => child.kill());
     const code = await exitOf(child);
+    forget();
     return code === "absent" ? null : { code, output: readFileSync(path, "utf8") };
   } finally {
     closeSync(file);

@@ -16,7 +16,7 @@ import { makeTransport } from "./evidence-transport.ts";
 import { makeUtilisation } from "./evidence-utilisation.ts";
 import { EXIT } from "../exit-code.ts";
 import { hostFacts } from "./host-facts.ts";
-import { complain } from "../owner-session.ts";
+import { complain, exitOfSignal } from "../owner-session.ts";
 import { withScratchFolder } from "../scratch-folder.ts";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -25,7 +25,7 @@ const printed =
   (...words: readonly string[]) =>
   async ({ surroundings, flags, scratch }: EvidenceStage): Promise<Evidence> => {
     const all = [...words, ...ownerWords(flags)];
-    const run = await runProgram(ownCommand(surroundings, all), scratch);
+    const run = await runProgram(surroundings, ownCommand(surroundings, all), scratch);
     const text = `${run?.output ?? ""}(exit ${String(run?.code ?? "by a signal")})`;
     return { command: `holdfast ${all.join(" ")}`, text, pass: run?.code === EXIT.ok };
   };
@@ -48,6 +48,7 @@ export const evidenceCommand: CommandFunction<EvidenceFlags> = async (surroundin
     complain(surroundings, `mkdir ${folder}: ${code}; --dir names another folder`);
     return EXIT.badUsage;
   }
+  const forget = surroundings.onSignal((signal) => surroundings.exit(exitOfSignal(signal)));
   return withScratchFolder(surroundings, async (scratch) => {
     let isPass = true;
     for (const { file, make } of STEPS) {
@@ -57,7 +58,7 @@ export const evidenceCommand: CommandFunction<EvidenceFlags> = async (surroundin
       surroundings.output.write(`${verdict(evidence.pass)} ${join(flags.dir, file)}\n`);
     }
     return isPass ? EXIT.ok : EXIT.checkFailed;
-  });
+  }).finally(forget);
 };
 
 /** What made the file, when, and on what. */

@@ -16,8 +16,12 @@ const DRIVER_VERSION = "/proc/driver/nvidia/version";
 export async function makeDevice(stage: EvidenceStage): Promise<Evidence> {
   const { surroundings, flags, scratch } = stage;
   const words = ["devices", ...ownerWords(flags)];
-  const smi = await runProgram(["nvidia-smi", `--query-gpu=${QUERY}`, "--format=csv"], scratch);
-  const devices = await runProgram(ownCommand(surroundings, words), scratch);
+  const smi = await runProgram(
+    surroundings,
+    ["nvidia-smi", `--query-gpu=${QUERY}`, "--format=csv"],
+    scratch,
+  );
+  const devices = await runProgram(surroundings, ownCommand(surroundings, words), scratch);
   let own: readonly string[] = ["no device"];
   const code = await withOwner(
     surroundings,

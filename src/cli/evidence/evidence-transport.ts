@@ -51,6 +51,7 @@ export async function makeTransport(stage: EvidenceStage): Promise<Evidence> {
   ];
   const [program, ...programWords] = ownCommand(surroundings, words);
   const daemon = spawn(program, programWords, { stdio: "pipe" });
+  const forget = surroundings.onExit(() => daemon.kill());
   const exit = exitOf(daemon);
   const lines: string[] = [];
   for (const [name, stream] of [
@@ -63,6 +64,7 @@ export async function makeTransport(stage: EvidenceStage): Promise<Evidence> {
   const isRight = (await isReady(transport)) && (await exchange(transport, answerMsMax(flags)));
   daemon.kill("SIGTERM");
   const code = await exit;
+  forget();
   lines.push(`producer: sent SIGTERM; the daemon exited with ${String(code)}`);
   const pass = isRight && code === EXIT.ok;
   const text = `${lines.join("\n")}\n\n${verdict(pass)}`;

@@ -11,6 +11,7 @@ import { createProducerV1, createProducerV2 } from "../trial/producer.ts";
 import { CHECKS_V1, type StageV1 } from "./self-test-v1.ts";
 import { CHECKS_V2, type StageV2 } from "./self-test-v2.ts";
 import type { OpenedOwner } from "../open-owner.ts";
+import { complain } from "../owner-session.ts";
 import { tableText } from "../table.ts";
 import {
   answerMsMax,
@@ -50,6 +51,7 @@ export const selfTestCommand: CommandFunction<SelfTestFlags> = (surroundings, fl
         surroundings.output.write(`${JSON.stringify(json)}\n`);
       }
       say(`\n${tableOf(reports)}\n${verdict(isPass)}`);
+      if (!isPass && !flags.verbose) complain(surroundings, "--verbose shows what the bridge says");
       return isPass ? EXIT.ok : EXIT.checkFailed;
     },
   );
