@@ -1,7 +1,8 @@
 // The bridge's commands as processes, over an owner in memory: what they refuse, what they print,
 // and that their checks can fail.
 import assert from "node:assert/strict";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { parseJobLine } from "../src/cli/bridge/job-line.ts";
@@ -129,5 +130,88 @@ suite("mutation-test", () => {
     assert.equal(value.pass, false);
     assert.match(value.seen, /op 3 is seen to be wrong in every element/);
     assert.equal(value.jobLines.length, 2);
+  });
+});
+
+type BenchJson = {
+  readonly device: string;
+  readonly rounds: readonly {
+    readonly elements: number;
+    readonly mailboxes: number;
+    readonly latencyNs: { count: number; min: number; p50: number; p95: number; p99: number };
+    readonly kernelNs: { count: number };
+    readonly jobsPerSecond: number;
+  }[];
+  readonly cpuBaseline: readonly { elements: number; timeNs: { p50: number } }[];
+  readonly stress: { jobs: number; elements: number; kernelMs: number } | null;
+};
+
+suite("bench", () => {
+  test("measures five rounds, the processor and, where asked, a stress; in JSON too", () => {
+    const { code, output, errors } = cli("bench --round-ms 50 --big-iters 1 --json");
+    assert.equal(code, 0, errors);
+    assert.match(errors, /^measuring n=1024 on one mailbox$/m);
+    const value = JSON.parse(output) as BenchJson;
+    assert.deepEqual(
+      value.rounds.map(({ elements, mailboxes }) => [elements, mailboxes]),
+      [...[1024, 1048576, 16777216].map((n) => [n, 1]), ...[1024, 1048576].map((n) => [n, 2])],
+    );
+    for (const { latencyNs, kernelNs, jobsPerSecond, mailboxes } of value.rounds) {
+      const { count, min, p50, p95, p99 } = latencyNs;
+      assert.ok(count >= mailboxes && kernelNs.count === count && jobsPerSecond > 0);
+      assert.ok(0 < min && min <= p50 && p50 <= p95 && p95 <= p99);
+    }
+    assert.ok(value.cpuBaseline.every(({ timeNs }) => timeNs.p50 > 0));
+    assert.deepEqual([value.stress?.jobs, value.stress?.elements], [1, 16777216]);
+  });
+
+  test("a job that goes wrong ends it with 1", () => {
+    const cause = { name: "CUDA_ERROR_X", code: 1, call: "cuX", message: "it burns" };
+    const result = { status: "device_error", cause };
+    const { code, errors } = cli("bench --round-ms 50", { result });
+    assert.equal(code, 1);
+    assert.match(errors, /holdfast: n=1024: seq 1 ended with status 9/);
+  });
+});
+
+suite("evidence", () => {
+  test("is six files, each headed by its command, the date and the machine", () => {
+    const words = "evidence --dir seen --round-ms 50 --big-iters 1";
+    const { code, output, errors } = cli(words);
+    assert.equal(code, 0, errors + output);
+    const files = readdirSync(join(folder, "seen")).sort();
+    assert.deepEqual(files, [
+      ...["01-self-test.txt", "02-utilisation.txt", "03-timings.txt"],
+      ...["04-device.txt", "05-mutation.txt", "06-daemon-transport.txt"],
+    ]);
+    const texts = files.map((file) => readFileSync(join(folder, "seen", file), "utf8"));
+    for (const [index, text] of texts.entries()) {
+      assert.match(text, /^\$ holdfast [a-z]/);
+      assert.match(text, /\ndate {2}\d{4}-\d\d-\d\d \d\d:\d\d UTC\nhost {2}Linux \d+\.\d+ /);
+      assert.ok(!text.includes(hostname()), files[index]);
+      assert.match(output, new RegExp(`^PASS seen/${files[index] ?? ""}$`, "m"));
+    }
+    const [selfTest, utilisation, timings, device, mutation, transport] = texts;
+    assert.match(selfTest ?? "", /PASS v1 vadd high[^]*\nPASS\n\(exit 0\)\n$/);
+    assert.match(utilisation ?? "", /idle: [^]*samples above 0 %[^]*stress: 1 vadd jobs/);
+    assert.match(timings ?? "", /CPU baseline[^]*p99[^]*\(exit 0\)\n$/);
+    assert.match(device ?? "", /DEVICE die=0 backend=soft name="Fake die"/);
+    assert.match(mutation ?? "", /checksum=393392666\.500000[^]*\(exit 0\)\n$/);
+    assert.match(transport ?? "", /producer: PASS seq=1000 [^]*producer: PASS seq=1001 /);
+    assert.match(transport ?? "", /the daemon exited with 0\n\nPASS\n$/);
+  });
+
+  test("of a device that is wrong says so, and ends with 1", () => {
+    const words = "evidence --dir wrong --round-ms 50 --big-iters 1";
+    const { code, output } = cli(words, { kernels: "off" });
+    assert.equal(code, 1);
+    assert.match(output, /^FAIL wrong\/01-self-test\.txt$/m);
+    assert.match(output, /^FAIL wrong\/06-daemon-transport\.txt$/m);
+  });
+
+  test("a folder that cannot be made is 2", () => {
+    const { code, errors } = cli("evidence --dir broken.json/x");
+    assert.equal(code, 2);
+    assert.match(errors, /^holdfast: mkdir .*; --dir names another folder\n$/);
   });
 });

@@ -10,6 +10,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -217,3 +218,41 @@ for (const { name, skip, post } of PRODUCERS) {
     });
   });
 }
+
+suite("c-producer in guest RAM (v1)", { skip: noCompiler }, () => {
+  const folder = join(root, "v1");
+  const [ram, job, done] = [join(folder, "ram"), join(folder, "job"), join(folder, "done")];
+  const words = ["--job", job, "--done", done, "--ram", ram];
+  let ramDaemon: Daemon;
+
+  before(() => {
+    mkdirSync(folder);
+    writeFileSync(ram, "");
+    truncateSync(ram, 2.5 * 2 ** 30);
+    ramDaemon = new Daemon(folder, words);
+  });
+  after(() => ramDaemon.stop());
+
+  const jobs = [
+    ["vadd", [], /^PASS seq=1 op=2 n=1048576 .*status=ok.* checksum=392344090\.500000 bad=0/],
+    ["mail", ["--op", "1", "--n", "257"], /^PASS seq=2 op=1 n=257 .*status=ok/],
+    ["op 3", ["--op", "3", "--n", "1000"], /^PASS seq=3 .*status=verify_failed.* bad=1000/],
+    ["op 4, which v1 has not", ["--op", "4", "--n", "16"], /^FAIL seq=4 .*status=unknown_op/],
+  ] as const;
+  for (const [title, flags, line] of jobs) {
+    test(`${title}, in low memory and above 4 GiB`, async () => {
+      const { text } = await run(cProducer, [...words, ...flags]);
+      assert.match(text, line, ramDaemon.log());
+    });
+  }
+
+  test("the job line", async () => {
+    assert.match(
+      await ramDaemon.lineOf(1),
+      new RegExp(
+        '^CUBB job seq=1 op=2 n=1048576 gpu="[^"]+" kernel_ns=\\d+ status=ok ' +
+          "checksum=392344090\\.500000 bad=0$",
+      ),
+    );
+  });
+});

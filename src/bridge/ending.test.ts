@@ -93,6 +93,7 @@ const STATUSES: readonly (readonly [JobResult, StatusName])[] = [
   [refusedResult("argument_type"), "bad_descriptor"],
   [refusedResult("CUDA_ERROR_INVALID_VALUE"), "bad_size"],
   [refusedResult("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"), "bad_size"],
+  [refusedResult("check_argument"), "internal"],
   [refusedResult("nothing that we know"), "device_error"],
   [failedResult("io_error", "ENOSPC"), "io_error"],
   [failedResult("timeout", "CUDA_ERROR_LAUNCH_TIMEOUT"), "timeout"],

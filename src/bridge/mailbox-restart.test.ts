@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { writeState } from "./sequence-state.ts";
-import { doneIn, mailboxV2In, place, recordV2, testFolder } from "./testing.ts";
+import { doneIn } from "./testing.ts";
 import { Site } from "./testing-site.ts";
 
 test("after a restart the last job is known by its done file", async (context) => {
@@ -121,13 +121,10 @@ test("an answer for a mailbox that was made anew meanwhile is nobody's", async (
 });
 
 test("without the folder of its done file a job waits", async (context) => {
-  const folder = testFolder(context);
-  const site = new Site(context, {}, mailboxV2In(join(folder, "box")));
-  mkdirSync(join(folder, "box"));
-  const elsewhere = join(folder, "later");
+  const site = new Site(context);
+  const elsewhere = join(site.folder, "later");
   site.restart({ done: join(elsewhere, "done") });
-  writeFileSync(join(folder, "box", "in"), new Uint8Array(16));
-  place(join(folder, "box", "job"), recordV2());
+  site.post();
   await site.poll(10);
   assert.deepEqual(site.seqsRun(), []);
   assert.equal(site.lines.length, 1);

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { JOB_FLAG } from "../records/mod.ts";
 import { LOST_DONE_MS } from "./mailbox-server.ts";
-import { cubb2Job, mailboxV1In, place, recordV1, recordV2, testFolder } from "./testing.ts";
+import { cubb2Job, mailboxV1In, place, recordV1, recordV2 } from "./testing.ts";
 import { Site } from "./testing-site.ts";
 
 test("a job is run once, however often its record is looked at", async (context) => {
@@ -54,11 +53,12 @@ test("a done file that is lost under its job is written again, not at once", asy
   site.post();
   await site.poll();
   rmSync(site.at("done"));
+  site.nowMs += 10;
   await site.poll();
   site.nowMs += LOST_DONE_MS - 1;
   await site.poll();
   assert.equal(site.done(), "none");
-  site.nowMs += 1;
+  site.nowMs += 10;
   await site.poll();
   assert.equal(site.done(), "1 ok");
   assert.equal(site.server.counters.read().repeated, 1);
@@ -163,33 +163,28 @@ test("a job that is posted again while it runs is answered twice", async (contex
 });
 
 test("v1: jobs in, done records out, and a v2 record is none of them", async (context) => {
-  const folder = testFolder(context);
-  const site = new Site(context, {}, mailboxV1In(join(folder, "box")));
-  mkdirSync(join(folder, "box"));
+  const site = new Site(context, { mailboxIn: mailboxV1In });
   const ram = Buffer.alloc(8192);
   ram.write("words to mail...", 0);
-  writeFileSync(join(folder, "box", "ram"), ram);
-  place(join(folder, "box", "job"), recordV1({ seq: 1000n }));
+  writeFileSync(site.at("ram"), ram);
+  place(site.at("job"), recordV1({ seq: 1000n }));
   await site.poll();
-  const done = readFileSync(join(folder, "box", "done"));
+  const done = readFileSync(site.at("done"));
   assert.equal(done.length, 40);
   assert.equal(done.readBigUInt64LE(8), 1000n);
   assert.equal(done.readUInt32LE(16), 0);
-  assert.equal(
-    readFileSync(join(folder, "box", "ram")).toString("latin1", 0x1000, 0x1010),
-    "words to mail...",
-  );
+  assert.equal(readFileSync(site.at("ram")).toString("latin1", 0x1000, 0x1010), "words to mail...");
   assert.match(site.jobLines[0] ?? "", /^CUBB job seq=1000 op=1 n=4 gpu="Fast die" .* bad=0$/);
-  place(join(folder, "box", "job"), recordV2({ seq: 2000n }));
+  place(site.at("job"), recordV2({ seq: 2000n }));
   await site.poll();
   assert.match(site.lines.at(-1) ?? "", /^bad_magic, .*this is a v2 job \(CUBB2\) where v1/);
   // The version that would be read from it is not answered either.
   assert.deepEqual(site.server.counters.read().rejected, { bad_magic: 1 });
   const other = Buffer.from(recordV1({ seq: 1001n }));
   other.writeUInt32LE(2, 4);
-  place(join(folder, "box", "job"), other);
+  place(site.at("job"), other);
   await site.poll();
-  assert.equal(readFileSync(join(folder, "box", "done")).readUInt32LE(16), 1);
+  assert.equal(readFileSync(site.at("done")).readUInt32LE(16), 1);
 });
 
 test("what was posted is what runs, whatever its fields are", async (context) => {

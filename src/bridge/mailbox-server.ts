@@ -20,6 +20,9 @@ import { isLeaving } from "./result-status.ts";
 import { decideSequence } from "./sequence.ts";
 import { SequenceMemory } from "./sequence-memory.ts";
 
+/** Between two looks at a done file that should still be there. */
+const DONE_CHECK_MS = 10;
+
 /**
  * How long a done file may be another than we wrote before it is written again. A producer that
  * removes it and then posts its next job must not find the old one in between.
@@ -57,12 +60,13 @@ export class MailboxServer {
   #isAnswered = false;
   /** Since when the done file is not what we wrote; null where it is. */
   #lostSinceMs: number | null = null;
+  #doneCheckMs = 0;
   #unreadable: string | null = null;
 
   constructor(options: MailboxServerOptions) {
     const { mailbox, protocol, statePath, notices, clock } = options;
     this.#options = options;
-    this.#reader = new RecordReader(mailbox.job, protocol.recordBytes);
+    this.#reader = new RecordReader(mailbox.job, protocol.recordBytes, clock.nowMs);
     this.#outbox = new DoneOutbox(mailbox.done, { clock, notices });
     this.#memory = new SequenceMemory({
       ...{ statePath, protocol, notices, donePath: mailbox.done },
@@ -267,11 +271,14 @@ export class MailboxServer {
 
   /** Sees to it that an answered job's done record is there for as long as the job is. */
   #checkDone(): boolean {
-    if (!this.#isAnswered || this.#outbox.waiting() !== null || !this.#isDoneLost()) {
+    if (!this.#isAnswered || this.#outbox.waiting() !== null) return false;
+    const nowMs = this.#options.clock.nowMs();
+    if (nowMs - this.#doneCheckMs < DONE_CHECK_MS) return false;
+    this.#doneCheckMs = nowMs;
+    if (!this.#isDoneLost()) {
       this.#lostSinceMs = null;
       return false;
     }
-    const nowMs = this.#options.clock.nowMs();
     this.#lostSinceMs ??= nowMs;
     if (nowMs - this.#lostSinceMs < LOST_DONE_MS) return false;
     this.#lostSinceMs = null;

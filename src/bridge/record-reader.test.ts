@@ -21,10 +21,11 @@ import { place, testFolder } from "./testing.ts";
 const RECORD = Buffer.from("0123456789abcdef");
 const OTHER = Buffer.from("fedcba9876543210");
 
-const open = (context: TestContext): { reader: RecordReader; path: string } => {
+function open(context: TestContext) {
   const path = join(testFolder(context), "job");
-  return { reader: new RecordReader(path, RECORD.length), path };
-};
+  const clock = { ms: 0 };
+  return { path, clock, reader: new RecordReader(path, RECORD.length, () => clock.ms) };
+}
 
 function sightingOf(look: Look): Sighting {
   assert.ok(look.kind === "new");
@@ -41,7 +42,7 @@ test("absent and empty files are idle, and so is a path under a file", (context)
   assert.equal(reader.look().kind, "idle");
   writeFileSync(path, "");
   assert.equal(reader.look().kind, "idle");
-  assert.equal(new RecordReader(join(path, "job"), 16).look().kind, "idle");
+  assert.equal(new RecordReader(join(path, "job"), 16, () => 0).look().kind, "idle");
 });
 
 test("a record is new until it is settled, and then the same", (context) => {
@@ -109,6 +110,20 @@ test("posted again: the same file after it was seen idle", (context) => {
   assert.equal(reader.look().kind, "new");
 });
 
+for (const [name, repost] of REPOSTS) {
+  test(`posted again after a long rest: ${name}`, (context) => {
+    const { reader, path, clock } = open(context);
+    writeFileSync(path, RECORD);
+    settle(reader);
+    for (let looks = 0; looks < 40; looks++) {
+      clock.ms += 10;
+      assert.equal(reader.look().kind, "same");
+    }
+    repost(path);
+    assert.equal(reader.look().kind, "new");
+  });
+}
+
 test("a symbolic link is followed", (context) => {
   const { reader, path } = open(context);
   writeFileSync(`${path}.target`, RECORD);
@@ -151,7 +166,7 @@ test("a kernel's file is the same while its bytes are, whatever its times say", 
     context.skip("no /proc/sys here");
     return;
   }
-  const reader = new RecordReader(path, 4);
+  const reader = new RecordReader(path, 4, () => 0);
   const sighting = sightingOf(reader.look());
   assert.equal(sighting.isPlain, false);
   reader.settle(sighting);

@@ -22,6 +22,15 @@ const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 /** It went away between two calls, or has nothing to give. */
 const IDLE_CODES: ReadonlySet<string> = new Set(["EAGAIN", "ENOENT", "ENOTDIR", "ENODEV", "ENXIO"]);
 
+/**
+ * From this long after a file was written its times tell of every further write: the kernel's
+ * clock for them goes in steps of up to 10 ms.
+ */
+const CLOCK_STEP_MS_MAX = 100;
+
+/** Of so many looks one reads the file even so: what is written through a mapping shows no time. */
+const LOOKS_PER_READ = 16;
+
 /** Content that was not dealt with yet. */
 export type Sighting = {
   /** As many bytes as a record has, or fewer where the file holds fewer. */
@@ -50,13 +59,19 @@ export class RecordReader {
   readonly #path: string;
   readonly #recordBytes: number;
   readonly #buffer: Buffer;
+  readonly #nowMs: () => number;
   #settled: Sighting | null = null;
+  #settledMs = 0;
+  /** The settled content was read once more, so late that its file's times are to be trusted. */
+  #isTimeTold = false;
+  #looks = 0;
   /** The device on which the file was last, and whether that is a kernel's file system. */
   #device = -1;
   #isKernelDevice = false;
 
-  constructor(path: string, recordBytes: number) {
+  constructor(path: string, recordBytes: number, nowMs: () => number) {
     this.#path = path;
+    this.#nowMs = nowMs;
     this.#recordBytes = recordBytes;
     this.#buffer = Buffer.alloc(recordBytes + READ_BYTES);
   }
@@ -69,15 +84,19 @@ export class RecordReader {
       if (stats === undefined) return this.#idle();
       const isPlain = this.#isPlain(stats);
       if (isPlain && stats.size === 0) return this.#idle();
+      if (this.#isTimeTold && this.#isUntouched(stats)) return SAME;
       file = fileCall("open", this.#path, () => openSync(this.#path, OPEN_FLAGS));
       const count = this.#read(file);
       if (count === 0) return this.#idle();
-      if (this.#isSettled(count, stats)) return SAME;
+      if (this.#isSettled(count, stats)) {
+        this.#isTimeTold = isPlain && this.#nowMs() - this.#settledMs > CLOCK_STEP_MS_MAX;
+        return SAME;
+      }
       return this.#sight(file, count, isPlain);
     } catch (error) {
       if (!(error instanceof FileError)) throw error;
       if (IDLE_CODES.has(error.code)) return this.#idle();
-      this.#settled = null;
+      this.forget();
       return { kind: "unreadable", error };
     } finally {
       // An open descriptor would keep a kernel module from being unloaded.
@@ -88,15 +107,18 @@ export class RecordReader {
   /** What was seen is dealt with: it is `same` until it is posted again. */
   settle(sighting: Sighting): void {
     this.#settled = sighting;
+    this.#settledMs = this.#nowMs();
+    this.#isTimeTold = false;
   }
 
   /** Whatever is in the file is new, even if it was settled before. */
   forget(): void {
     this.#settled = null;
+    this.#isTimeTold = false;
   }
 
   #idle(): Look {
-    this.#settled = null;
+    this.forget();
     this.#device = -1;
     return IDLE;
   }
@@ -129,6 +151,15 @@ export class RecordReader {
       count += got;
     }
     return Math.min(count, this.#recordBytes);
+  }
+
+  /** True where the settled file was not touched since, by its times alone. */
+  #isUntouched(found: FileIdentity): boolean {
+    this.#looks += 1;
+    const { identity } = this.#settled ?? {};
+    return (
+      identity !== undefined && this.#looks % LOOKS_PER_READ !== 0 && isUntouched(identity, found)
+    );
   }
 
   #isSettled(count: number, found: FileIdentity): boolean {

@@ -111,7 +111,7 @@ export class SequenceMemory {
       if (error instanceof FileError) return null;
       throw error;
     }
-    const look = new RecordReader(donePath, protocol.doneBytes).look();
+    const look = new RecordReader(donePath, protocol.doneBytes, () => 0).look();
     return look.kind === "new" ? protocol.readDone(look.sighting.bytes) : null;
   }
 

@@ -23,6 +23,12 @@ import {
   type FastDiesOptions,
 } from "./testing.ts";
 
+export type SiteOptions = FastDiesOptions & {
+  readonly mailboxIn?: (box: string) => Mailbox;
+  /** Where the folder is made. */
+  readonly parent?: string;
+};
+
 /** A mailbox in a folder, served by hand, a poll at a time, over a clock that the test moves. */
 export class Site {
   readonly folder: string;
@@ -36,11 +42,12 @@ export class Site {
   nowMs = 1000;
   server: MailboxServer;
 
-  constructor(context: TestContext, options: FastDiesOptions = {}, mailbox?: Mailbox) {
-    this.folder = testFolder(context);
+  constructor(context: TestContext, options: SiteOptions = {}) {
+    const { mailboxIn = mailboxV2In, parent } = options;
+    this.folder = testFolder(context, parent);
     mkdirSync(join(this.folder, "box"));
     this.dies = createFastDies(options);
-    this.mailbox = mailbox ?? mailboxV2In(join(this.folder, "box"));
+    this.mailbox = mailboxIn(join(this.folder, "box"));
     writeFileSync(this.at("in"), new Uint8Array(Uint32Array.of(1, 2, 3, 4).buffer));
     this.server = this.restart();
   }

@@ -5,6 +5,7 @@
  */
 import {
   closeSync,
+  existsSync,
   mkdtempSync,
   openSync,
   readFileSync,
@@ -201,6 +202,9 @@ export const mailboxV1In = (folder: string, more: Partial<MailboxV1> = {}): Mail
   ...{ job: `${folder}/job`, done: `${folder}/done`, ram: `${folder}/ram` },
   ...more,
 });
+
+/** Where thousands of files are written at no cost: each on a disk would be flushed to it. */
+export const MEMORY_FOLDER = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** A folder for one test, removed after it. */
 export function testFolder(context: TestContext, parent = tmpdir()): string {

@@ -75,6 +75,17 @@ const mutationTest: Command<CliContext> = buildCommand<SelfTestFlags, [], CliCon
 /** A bound for --big-iters: a day of them on any machine. */
 const BIG_ITERS_MAX = 1_000_000;
 
+/** An hour a round: more is a mistake in the unit. */
+const ROUND_MS_MAX = 3_600_000;
+
+const ROUND_MS = {
+  kind: "parsed",
+  parse: (text: string): number => accepted(parseWhole(text, 1, ROUND_MS_MAX)),
+  default: "4000",
+  placeholder: "MS",
+  brief: "how long each of the bench's five rounds lasts",
+} as const;
+
 const BIG_ITERS = {
   kind: "parsed",
   parse: (text: string): number => accepted(parseWhole(text, 1, BIG_ITERS_MAX)),
@@ -96,6 +107,7 @@ const bench: Command<CliContext> = buildCommand<BenchFlags, [], CliContext>({
         optional: true,
         brief: "afterwards keep the device busy with N jobs of 2^24 elements",
       },
+      roundMs: ROUND_MS,
       ...TRIAL_FLAGS,
     },
   },
@@ -125,6 +137,7 @@ const evidence: Command<CliContext> = buildCommand<EvidenceFlags, [], CliContext
         default: "200",
         brief: "jobs of 2^24 elements in the stress, which ends after 20 s at most",
       },
+      roundMs: ROUND_MS,
       ...OWNER_FLAGS,
     },
   },

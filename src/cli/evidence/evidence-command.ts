@@ -22,20 +22,23 @@ import type { Surroundings } from "../surroundings.ts";
 
 /** Evidence is what a command of ours printed; it passes where that exited with 0. */
 const printed =
-  (...words: readonly string[]) =>
+  (wordsOf: (flags: EvidenceFlags) => readonly string[]) =>
   async ({ surroundings, flags, scratch }: EvidenceStage): Promise<Evidence> => {
-    const all = [...words, ...ownerWords(flags)];
+    const all = [...wordsOf(flags), ...ownerWords(flags)];
     const run = await runProgram(surroundings, ownCommand(surroundings, all), scratch);
     const text = `${run?.output ?? ""}(exit ${String(run?.code ?? "by a signal")})`;
     return { command: `holdfast ${all.join(" ")}`, text, pass: run?.code === EXIT.ok };
   };
 
 const STEPS: readonly EvidenceStep[] = [
-  { file: "01-self-test.txt", make: printed("self-test") },
+  { file: "01-self-test.txt", make: printed(() => ["self-test"]) },
   { file: "02-utilisation.txt", make: makeUtilisation },
-  { file: "03-timings.txt", make: printed("bench") },
+  {
+    file: "03-timings.txt",
+    make: printed(({ roundMs }) => ["bench", "--round-ms", String(roundMs)]),
+  },
   { file: "04-device.txt", make: makeDevice },
-  { file: "05-mutation.txt", make: printed("mutation-test") },
+  { file: "05-mutation.txt", make: printed(() => ["mutation-test"]) },
   { file: "06-daemon-transport.txt", make: makeTransport },
 ];
 

@@ -5,6 +5,7 @@ import type { OwnerFlags } from "../flags.ts";
 export type EvidenceFlags = OwnerFlags & {
   readonly dir: string;
   readonly bigIters: number;
+  readonly roundMs: number;
 };
 
 /** What a maker works with. */
