@@ -27,8 +27,8 @@ import { ModuleCache } from "./host-modules.ts";
 import type { JobCause, ModuleReference } from "./job.ts";
 
 /**
- * How long the probe kernel may take. It writes 32 words; but the software GPU's first launch starts
- * its workers and compiles, which takes 7 s where the processor itself is emulated.
+ * How long the probe kernel may take. It writes 32 words; but the software GPU's first launch
+ * starts its workers and compiles, which takes 7 s where the processor itself is emulated.
  */
 const PROBE_TIMEOUT_MS = 20_000;
 
