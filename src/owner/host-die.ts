@@ -27,8 +27,11 @@ import { PinnedArena } from "./host-memory.ts";
 import { ModuleCache } from "./host-modules.ts";
 import type { JobCause, ModuleReference } from "./job.ts";
 
-/** How long the probe kernel may take: it writes 32 words. */
-const PROBE_TIMEOUT_MS = 2000;
+/**
+ * How long the probe kernel may take. It writes 32 words; but the software GPU's first launch
+ * starts its workers and compiles, which takes 7 s where the processor itself is emulated.
+ */
+const PROBE_TIMEOUT_MS = 20_000;
 
 /** Unwraps what cannot be refused unless the die is full of our own few buffers. */
 function granted<T>(result: Result<T, GpuRefusal>): Result<T, JobCause> {
