@@ -45,6 +45,10 @@ export class BufferShelf {
 
   /** Takes a buffer back. Whatever was queued for it is to be done, or on the one stream. */
   give(buffer: DeviceBuffer): void {
+    if (buffer.bytes > this.#keptBytesMax) {
+      buffer.free();
+      return;
+    }
     this.#kept.push(buffer);
     this.#keptBytes += buffer.bytes;
     while (this.#keptBytes > this.#keptBytesMax || this.#kept.length > KEPT_BUFFERS_MAX) {

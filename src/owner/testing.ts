@@ -35,6 +35,8 @@ export type FakeGpuScript = {
   isNextLaunchEndless: boolean;
   /** Contexts closed and buffers freed so far: nothing resident may ever be. */
   closedContexts: number;
+  /** Device buffers freed so far. */
+  freedBuffers: number;
   /** Memory of others cannot be page-locked. */
   isAdoptRefused: boolean;
   openedContexts: number;
@@ -49,6 +51,7 @@ export const createFakeScript = (): FakeGpuScript => ({
   isNextLaunchFaulty: false,
   isNextLaunchEndless: false,
   closedContexts: 0,
+  freedBuffers: 0,
   isAdoptRefused: false,
   openedContexts: 0,
   onLaunch: () => undefined,
@@ -111,7 +114,11 @@ class FakeContext {
     const address = this.#nextAddress;
     this.#nextAddress += BigInt(Math.ceil(bytes / 256) * 256);
     this.memory.set(address, new Uint8Array(bytes));
-    return { address, bytes, free: () => void this.memory.delete(address) };
+    const free = (): void => {
+      this.memory.delete(address);
+      this.script.freedBuffers += 1;
+    };
+    return { address, bytes, free };
   }
 
   /** Memory from `address` to the end of its buffer. */
