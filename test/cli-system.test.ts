@@ -24,6 +24,11 @@ suite("help", () => {
       "demo --help",
       "owner --help",
       "run --help",
+      "bridge --help",
+      "self-test --help",
+      "mutation-test --help",
+      "bench --help",
+      "evidence --help",
       "devices -h",
     ]) {
       const { code, output, errors } = cli(words);
@@ -194,6 +199,16 @@ suite("demo", () => {
     assert.match(output, /^read 0 .*PASS$/m);
     assert.match(output, /^run vadd .*checksum 392344090\.500000 +PASS$/m);
     assert.match(output, /^run vadd_mutated .*1048576 of 1048576 .*PASS$/m);
+    assert.match(
+      output,
+      /^bridge vadd +CUBB2 seq=1 op=2 .*status=ok checksum=392344090\.500000 .*PASS$/m,
+    );
+  });
+
+  test("fails with 1 where the bridge's output is wrong, whatever its record says", () => {
+    const { code, output } = cli("demo", { kernels: "off" });
+    assert.equal(code, 1);
+    assert.match(output, /^bridge vadd .*status=ok .*FAIL$/m);
   });
 
   test("fails with 1 where a read is wrong", () => {
@@ -221,7 +236,7 @@ suite("demo", () => {
     const { output } = cli("demo --json", { kernels: "right" });
     const value = JSON.parse(output) as { pass: boolean; steps: object[]; failure: null };
     assert.deepEqual([value.pass, value.failure], [true, null]);
-    assert.ok(value.steps.length >= 10);
+    assert.ok(value.steps.length >= 11);
   });
 });
 

@@ -1,3 +1,5 @@
+import { constants } from "node:os";
+
 /**
  * A file that could not be opened, read or written: which call, which file, and the system's code.
  */
@@ -29,9 +31,30 @@ export function fileCall<T>(call: string, path: string, action: () => T): T {
   try {
     return action();
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    // libuv gives errors that it does not know (ESTALE, EBADMSG) the code UNKNOWN.
-    const detail = message.replace(/^[A-Z]+: /, "").replace(/, \w+( '.*')?$/, "");
-    throw new FileError({ code: code ?? "UNKNOWN", call, path, detail, cause: error });
+    throw toFileError(call, path, error);
   }
+}
+
+/** What a file system call threw, as a FileError. */
+export function toFileError(call: string, path: string, error: unknown): FileError {
+  const { code, errno, message } = error as NodeJS.ErrnoException;
+  // libuv gives errors that it does not know (ESTALE, EBADMSG) the code UNKNOWN.
+  if (code === "UNKNOWN" && errno !== undefined) {
+    return errnoError({ call, path, errno: -errno, cause: error });
+  }
+  const detail = message.replace(/^[A-Z]+: /, "").replace(/, \w+( '.*')?$/, "");
+  return new FileError({ code: code ?? "UNKNOWN", call, path, detail, cause: error });
+}
+
+/** A FileError for a C library's errno, e.g. 116 for ESTALE. */
+export function errnoError(fields: {
+  readonly call: string;
+  readonly path: string;
+  readonly errno: number;
+  readonly cause?: unknown;
+}): FileError {
+  const { call, path, errno, cause } = fields;
+  const named = Object.entries(constants.errno).find(([, number]) => number === errno);
+  const code = named?.[0] ?? "UNKNOWN";
+  return new FileError({ code, call, path, detail: `${code} (errno ${String(errno)})`, cause });
 }

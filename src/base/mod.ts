@@ -1,11 +1,13 @@
 export { systemClock, type Clock } from "./clock.ts";
-export { FileError, fileCall } from "./file-error.ts";
+export { errnoError, FileError, fileCall, toFileError } from "./file-error.ts";
 export { invariant, InvariantError, unreachable } from "./invariant.ts";
 export { createLineSink, type LineSink, type LineSinkOptions } from "./line-sink.ts";
 export { createMutex, type Mutex } from "./mutex.ts";
 export { stampedLog, stampLine, type Log } from "./log.ts";
+export { fillHoles, mapFile, type FileView, type NamedFile } from "./mapped-file-ffi.ts";
 export {
   addressOf,
+  lastErrno,
   loadLibrary,
   NATIVE_VIEW_BYTES_MAX,
   viewOf,

@@ -173,6 +173,9 @@ export function addressOf(memory: ArrayBuffer | NodeJS.ArrayBufferView): bigint 
   return koffiOf().address(memory);
 }
 
+/** errno, as the last native call of this thread left it; read it before anything else runs. */
+export const lastErrno = (): number => koffiOf().errno();
+
 /** Longest view on native memory: Node 20 aborts beyond 4 GiB, and 1 GiB is as much as we copy. */
 export const NATIVE_VIEW_BYTES_MAX = 2 ** 30;
 

@@ -38,8 +38,11 @@ export type RecordOutcome =
 export type Bridge = {
   /** Serves until `stop`; resolves once nothing is under way. Rejects for bugs alone. */
   readonly run: () => Promise<void>;
-  /** Serves until one record was answered or rejected, in any mailbox; resolves with how. */
-  readonly runOnce: () => Promise<RecordOutcome>;
+  /**
+   * Serves until one record was answered or rejected, in any mailbox; resolves with how. Null where
+   * `stop` came before any record did.
+   */
+  readonly runOnce: () => Promise<RecordOutcome | null>;
   /** Takes no further jobs; those under way end and are answered. */
   readonly stop: () => void;
   readonly counters: () => ReadonlyMap<string, MailboxCounters>;

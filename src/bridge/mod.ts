@@ -1,3 +1,4 @@
+export { createBridge } from "./bridge.ts";
 export type {
   Bridge,
   BridgeError,
@@ -7,4 +8,7 @@ export type {
   MailboxCounters,
   RecordOutcome,
 } from "./bridge-api.ts";
+export { RAM_LOW_BYTES } from "./guest-address.ts";
 export type { Mailbox, MailboxV1, MailboxV2, VerifyMode } from "./mailbox.ts";
+export { readMailboxes, type MailboxDefaults } from "./mailbox-config.ts";
+export { TIMEOUT_MS_MAX } from "./mailbox-rules.ts";

@@ -10,8 +10,10 @@ import {
 } from "@stricli/core";
 import { ARGUMENT_FORMS } from "./argument-forms.ts";
 import { APPLICATION_TEXT } from "./application-text.ts";
-import type { CliContext, CommandFunction } from "./context.ts";
+import { BRIDGE_COMMANDS } from "./bridge-routes.ts";
+import type { CliContext } from "./context.ts";
 import { EXIT } from "./exit-code.ts";
+import { fit } from "./fit.ts";
 import {
   OUTPUT_FLAGS,
   OWNER_FLAGS,
@@ -23,21 +25,6 @@ import {
 } from "./flags.ts";
 import type { OwnerCommandFlags } from "./owner-command.ts";
 import type { RunCommandFlags } from "./run-command.ts";
-
-type Loaded<Flags, Arguments extends readonly unknown[]> = (
-  this: CliContext,
-  flags: Flags,
-  ...positional: Arguments
-) => Promise<void>;
-
-/** Fits a command to the parser: hands it its surroundings, and keeps its exit code. */
-function fit<Flags, Arguments extends readonly unknown[]>(
-  command: CommandFunction<Flags, Arguments>,
-): Loaded<Flags, Arguments> {
-  return async function (this: CliContext, flags, ...positional) {
-    this.process.exitCode = await command(this.surroundings, flags, ...positional);
-  };
-}
 
 const demo: Command<CliContext> = buildCommand<OwnerFlags & OutputFlags, [], CliContext>({
   docs: { brief: "show on one screen what Holdfast does on this machine; ends with PASS" },
@@ -159,6 +146,7 @@ export function createApplication(version: () => string): Application<CliContext
     demo,
     owner,
     run,
+    ...BRIDGE_COMMANDS,
     devices,
   });
   const root = buildRouteMap<string, CliContext>({

@@ -20,6 +20,8 @@ import {
   type OwnerRefusal,
   type ReadReport,
 } from "../owner/mod.ts";
+import { bridgeVadd } from "./demo-bridge.ts";
+import { VADD_CHECKSUM } from "./self-test/self-test-v2.ts";
 import { durationText } from "./units.ts";
 
 /** What the steps work with. */
@@ -109,9 +111,6 @@ function readSeen({ checked, bad, iters, firstSample }: ReadReport): string {
   return `out[0]=${firstSample.toFixed(1)} = in+${iters}; ${checked} checked, ${bad} wrong`;
 }
 
-/** The bridge's published figures: the sum of 0.5 (i mod 1000) + 0.25 (i mod 997), i below 2^20. */
-const VADD_CHECKSUM = 392344090.5;
-
 const vadd: DemoStep = async (stage) => {
   const step = "run vadd";
   const output = await runKernel(stage, "vadd");
@@ -138,7 +137,7 @@ export const DEMO_STEPS: readonly DemoStep[] = [
   ...DIES.map(online),
   ...[work(0), swap(1), work(1), swap(0)],
   ...DIES.map(read),
-  ...[vadd, mutated],
+  ...[vadd, mutated, bridgeVadd],
 ];
 
 const expectedSums = (): Float32Array =>

@@ -11,7 +11,7 @@ import type { Dim3 } from "../gpu/mod.ts";
 const DIES_COUNT_MAX: typeof DIES_MAX = 32;
 
 /** Longest wait for one kernel, one day: a longer one is a mistake. */
-const TIMEOUT_MS_MAX = 86_400_000;
+export const TIMEOUT_MS_MAX = 86_400_000;
 
 /** Long for any kernel of ours, and short for who waits at a prompt. */
 const TIMEOUT_MS_DEFAULT = 60_000;

@@ -11,6 +11,7 @@ await runProcess(process, {
   environment: process.env,
   temporaryDirectory: tmpdir(),
   packagePath: pathOf("../../../package.json"),
+  program: [process.execPath, ...process.execArgv, pathOf("./main.js")],
   openOwner: async (request) => {
     // Loaded for commands that need it, so that --help does not pay for it.
     const { createOpenOwner } = await import("./wiring.ts");

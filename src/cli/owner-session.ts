@@ -10,7 +10,7 @@ import {
   type OwnerRequestError,
   type OwnerRequestErrorCode,
 } from "./open-owner.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { LeaveSignal, Surroundings } from "./surroundings.ts";
 
 const EXIT_OF: Readonly<Record<OwnerRequestErrorCode, ExitCode>> = {
   not_supported: EXIT.badUsage,
@@ -19,6 +19,10 @@ const EXIT_OF: Readonly<Record<OwnerRequestErrorCode, ExitCode>> = {
 
 /** What a shell reports of a program that a signal ended: this plus the signal's number. */
 const SIGNAL_EXIT_BASE = 128;
+
+/** The exit code of a command that a signal cut short. */
+export const exitOfSignal = (signal: LeaveSignal): number =>
+  SIGNAL_EXIT_BASE + constants.signals[signal];
 
 /** Where this run keeps its state. Absolute. */
 export function stateDirectoryFor(surroundings: Surroundings, flags: OwnerFlags): string {
@@ -66,7 +70,7 @@ export async function withOwner(
   const { owner } = opened.value;
   const forget = surroundings.onSignal((signal) => {
     owner.leave();
-    surroundings.exit(SIGNAL_EXIT_BASE + constants.signals[signal]);
+    surroundings.exit(exitOfSignal(signal));
   });
   try {
     const code = await action(opened.value);

@@ -5,18 +5,17 @@ import type { Surroundings } from "./surroundings.ts";
 
 const EXIT_CODES: readonly number[] = Object.values(EXIT);
 
-/** Runs one command line, whatever is on it; `version` is asked for --version only. */
+/** Runs one command line, whatever is on it. */
 export async function runCli(
   words: readonly string[],
   surroundings: Surroundings,
-  version: () => string,
 ): Promise<ExitCode> {
   const process: StricliProcess = {
     stdout: surroundings.output,
     stderr: surroundings.errors,
     env: {},
   };
-  await run(createApplication(version), words, { process, surroundings });
+  await run(createApplication(surroundings.version), words, { process, surroundings });
   return exitCodeOf(Number(process.exitCode));
 }
 

@@ -14,6 +14,8 @@ export type ProcessOptions = {
   /** Of package.json, which names the version. */
   readonly packagePath: string;
   readonly openOwner: OpenOwner;
+  /** The words that start this program; its arguments follow. */
+  readonly program: readonly [string, ...string[]];
 };
 
 const LEAVE_SIGNALS: readonly LeaveSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -25,8 +27,7 @@ export async function runProcess(process: NodeJS.Process, options: ProcessOption
     surroundings.errors.write(`${bugText(error)}\n`);
     process.exit(EXIT.bug);
   });
-  const version = (): string => readVersion(options.packagePath);
-  process.exit(await runCli(options.words, surroundings, version));
+  process.exit(await runCli(options.words, surroundings));
 }
 
 function surroundingsOf(process: NodeJS.Process, options: ProcessOptions): Surroundings {
@@ -54,6 +55,12 @@ function surroundingsOf(process: NodeJS.Process, options: ProcessOptions): Surro
         for (const signal of LEAVE_SIGNALS) process.off(signal, listener);
       };
     },
+    onReportSignal: (listener) => {
+      process.on("SIGUSR2", listener);
+      return () => {
+        process.off("SIGUSR2", listener);
+      };
+    },
     onExit: (listener) => {
       process.on("exit", listener);
       return () => {
@@ -62,6 +69,8 @@ function surroundingsOf(process: NodeJS.Process, options: ProcessOptions): Surro
     },
     exit: (code) => process.exit(code),
     openOwner: options.openOwner,
+    program: options.program,
+    version: () => readVersion(options.packagePath),
   };
 }
 

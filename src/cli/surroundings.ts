@@ -21,13 +21,19 @@ export type Surroundings = {
   readonly output: LineSink;
   readonly errors: LineSink;
   readonly now: () => Date;
-  /** Calls back for the first of these signals; the returned function takes that back. */
+  /** Calls back for each of these signals; the returned function takes that back. */
   readonly onSignal: (listener: (signal: LeaveSignal) => void) => () => void;
+  /** Calls back where somebody asks for the counters, by SIGUSR2 (SIGUSR1 is Node's own). */
+  readonly onReportSignal: (listener: () => void) => () => void;
   /** Calls back as the process ends through `exit`; the returned function takes that back. */
   readonly onExit: (listener: () => void) => () => void;
   /** Ends the process now; nothing runs after it. */
   readonly exit: (code: number) => never;
   readonly openOwner: OpenOwner;
+  /** The words that start this program; its arguments follow. */
+  readonly program: readonly [string, ...string[]];
+  /** The package's. */
+  readonly version: () => string;
 };
 
 /** XDG_STATE_HOME/holdfast where that is absolute, else ~/.local/state/holdfast. */

@@ -48,6 +48,9 @@ export const REQUIRED_SYMBOLS = {
   /** (void **, size_t bytes) */
   cuMemAllocHost_v2: { args: ["pointer", "uint64"], result },
   cuMemFreeHost: { args: ["handle"], result },
+  /** (void *, size_t bytes, unsigned flags) */
+  cuMemHostRegister_v2: { args: ["handle", "uint64", "uint32"], result },
+  cuMemHostUnregister: { args: ["handle"], result },
   /** (CUdeviceptr target, const void *source, size_t bytes, CUstream) */
   cuMemcpyHtoDAsync_v2: { args: ["uint64", "handle", "uint64", "handle"], result },
   /** (void *target, CUdeviceptr source, size_t bytes, CUstream) */
@@ -108,6 +111,9 @@ export const JIT_OPTION = { errorLogBuffer: 5, errorLogBufferSizeBytes: 6 } as c
 
 /** CUctx_flags: wait for the device by sleeping, not by spinning, where a call does wait. */
 export const CONTEXT_SCHED_BLOCKING_SYNC = 0x04;
+
+/** CU_MEMHOSTREGISTER_*: page-locked for every context of the process. */
+export const HOST_REGISTER_PORTABLE = 0x01;
 
 /** CUstream_flags: no order against the default stream. */
 export const STREAM_NON_BLOCKING = 0x1;

@@ -7,7 +7,7 @@ import { openScope } from "./cuda-scope.ts";
 import { createCudaStream, openEvents } from "./cuda-stream.ts";
 import type { CudaDevice } from "./device-info.ts";
 import { openDeviceMemory } from "./device-memory.ts";
-import { allocatePinned } from "./host-memory-ffi.ts";
+import { adoptPinned, allocatePinned } from "./host-memory-ffi.ts";
 import type { Libcuda } from "./libcuda-ffi.ts";
 import { mendOf } from "./mends.ts";
 import { out, outLong } from "./out-values.ts";
@@ -32,6 +32,7 @@ export function openCudaContext(
     loadModule: modules.load,
     allocate: memory.allocate,
     allocateHost: (bytes) => allocatePinned(scope, bytes),
+    adoptHost: (bytes) => adoptPinned(scope, bytes),
     createStream: () => createCudaStream({ scope, memory, modules, events }),
     createEvent: events.create,
     memory: memory.memory,

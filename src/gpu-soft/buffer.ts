@@ -41,9 +41,8 @@ export class SoftHostBuffer implements HostBuffer {
   readonly bytes: Uint8Array;
   #isFreed = false;
 
-  /** Throws RangeError when the machine has no memory for it. */
-  constructor(bytes: number) {
-    this.bytes = new Uint8Array(bytes);
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
   }
 
   free = (): void => {

@@ -56,11 +56,19 @@ export class SoftContext implements GpuContext {
     const invalid = checkSize(call, bytes);
     if (invalid !== null) return { ok: false, error: invalid };
     try {
-      return ok(new SoftHostBuffer(bytes));
+      return ok(new SoftHostBuffer(new Uint8Array(bytes)));
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       return refuse("out_of_memory", call, `${bytes} bytes of host memory: ${error.message}`);
     }
+  };
+
+  /** Nothing need be locked: copies are the processor's own. */
+  adoptHost = (bytes: Uint8Array): Result<HostBuffer, GpuRefusal> => {
+    const call = "cuMemHostRegister";
+    this.#core.check(call);
+    const invalid = checkSize(call, bytes.length);
+    return invalid === null ? ok(new SoftHostBuffer(bytes)) : { ok: false, error: invalid };
   };
 
   createStream = (): Stream => {

@@ -55,6 +55,13 @@ export type GpuContext = {
   readonly allocate: (bytes: number) => Result<DeviceBuffer, GpuRefusal>;
   /** Host memory that copies can read and write while JavaScript goes on (page-locked on CUDA). */
   readonly allocateHost: (bytes: number) => Result<HostBuffer, GpuRefusal>;
+  /**
+   * Memory of somebody else (a mapped file) as a host buffer, page-locked where it has to be. Its
+   * bytes must stay where they are until it is freed, which gives back the locking and not the
+   * bytes. No two adopted buffers may overlap. Refused where the driver cannot lock such memory:
+   * then it must be copied through memory of `allocateHost`.
+   */
+  readonly adoptHost: (bytes: Uint8Array) => Result<HostBuffer, GpuRefusal>;
   readonly createStream: () => Stream;
   readonly createEvent: () => GpuEvent;
   readonly memory: () => { readonly freeBytes: number; readonly totalBytes: number };

@@ -26,6 +26,17 @@ export type {
   Stream,
 } from "./gpu.ts";
 export {
+  compareMail,
+  compareVadd,
+  compareVaddMutated,
+  createTally,
+  slowAddComparer,
+  sumOn,
+  sumWideOn,
+  type ChunkComparer,
+  type OutputTally,
+} from "./output-tally.ts";
+export {
   packParameters,
   type KernelArgument,
   type ParameterError,
@@ -51,6 +62,7 @@ export {
   referenceVadd,
   referenceVaddMutated,
 } from "./reference.ts";
+export { SAMPLE_PAGE_ELEMENTS, sampleCount, samplePages } from "./sample-pages.ts";
 export type { ReadSignatures } from "./signature.ts";
 export { checksumF64, compareF32, compareU32, type Comparison, type Mismatch } from "./verify.ts";
 export { waitUntilIdle, waitUntilReached, type WaitOptions, type WaitOutcome } from "./wait.ts";

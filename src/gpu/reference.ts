@@ -62,7 +62,8 @@ function exactAdditions(sum: number): number {
   if (!(Math.abs(sum) <= COUNTING_LIMIT)) return 0;
   if (sum <= -1) return Math.floor(-sum);
   if (sum < 1) return 0;
-  const nextPower = 2 ** (Math.floor(Math.log2(sum)) + 1);
+  // The next power of two above the sum, which is at most 2^24, from its leading zeros.
+  const nextPower = 1 << (32 - Math.clz32(sum));
   return nextPower > COUNTING_LIMIT ? 0 : Math.ceil(nextPower - sum) - 1;
 }
 

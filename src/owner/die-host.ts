@@ -20,8 +20,8 @@ import {
   type HostMessage,
   type HostRequest,
 } from "./frames.ts";
-import { HostDie, refusalCause } from "./host-die.ts";
-import { lossOf } from "./host-failure.ts";
+import { HostDie } from "./host-die.ts";
+import { lossOf, refusalCause } from "./host-failure.ts";
 import { runJob } from "./host-job.ts";
 import type { JobCause } from "./job.ts";
 
@@ -132,7 +132,8 @@ export class DieHost {
     if (held !== undefined) return ok({ device: held.die.context.device });
     const context = this.#gpu().openContext(ordinal);
     if (!context.ok) return err(refusalCause(context.error));
-    this.#dies.set(die, { die: new HostDie(context.value), queue: createMutex() });
+    const note = (line: string): void => this.#send({ kind: "note", line });
+    this.#dies.set(die, { die: new HostDie(context.value, note), queue: createMutex() });
     return ok({ device: context.value.device });
   }
 

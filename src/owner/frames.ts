@@ -90,8 +90,12 @@ export type HostRequest = {
 /** `refused`: nothing was lost. `lost`: the context, or more, is of no use any more. */
 export type HostFailure = { readonly kind: "refused" | "lost"; readonly cause: JobCause };
 
-/** From the host to the owner. `finished` closes the `start` request of the same id. */
+/**
+ * From the host to the owner. `finished` closes the `start` request of the same id; a `note`
+ * answers nothing, and is for the log.
+ */
 export type HostMessage =
+  | { readonly kind: "note"; readonly line: string }
   | { readonly id: number; readonly kind: "reply"; readonly body: unknown }
   | { readonly id: number; readonly kind: "failure"; readonly failure: HostFailure }
   | { readonly id: number; readonly kind: "finished"; readonly result: JobResult };

@@ -5,30 +5,27 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { FileError } from "../base/mod.ts";
-import { openSource, openTarget } from "./host-bytes.ts";
+import { openRegion, openTarget } from "./host-bytes.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-bytes-"));
 test.after(() => rmSync(folder, { recursive: true }));
 
-test("openSource() reads a region of a file in chunks", () => {
+test("openRegion() reads a region of a file in chunks", () => {
   const path = join(folder, "in");
   writeFileSync(path, Buffer.from("0123456789"));
-  const source = openSource({ kind: "file", region: { path, offset: 2, bytes: 6 } }, 6);
+  const source = openRegion({ path, offset: 2, bytes: 6 }, 6);
   const [first, second] = [new Uint8Array(4), new Uint8Array(2)];
-  source.fill?.(first, 0);
-  source.fill?.(second, 4);
+  source.fill(first, 0);
+  source.fill(second, 4);
   source.close();
   assert.equal(Buffer.concat([first, second]).toString(), "234567");
 });
 
-test("openSource() tells a missing file, a short one and a folder apart", () => {
+test("openRegion() tells a missing file, a short one and a folder apart", () => {
   const path = join(folder, "short");
   writeFileSync(path, "abc");
   const open = (name: string, bytes: number) => (): void =>
-    openSource(
-      { kind: "file", region: { path: join(folder, name), offset: 0, bytes } },
-      bytes,
-    ).close();
+    openRegion({ path: join(folder, name), offset: 0, bytes }, bytes).close();
   assert.doesNotThrow(open("short", 3));
   const cases = [
     ["short", 4, "SHORT", /holds 3 bytes; 4 are needed/],

@@ -7,9 +7,16 @@ import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } fr
 import { constants } from "node:fs";
 
 import { fileCall, FileError, invariant } from "../base/mod.ts";
-import { waitUntilIdle, type DeviceBuffer, type HostBuffer, type Stream } from "../gpu/mod.ts";
-import type { ByteSource, FileRegion } from "./job.ts";
-import { fillPattern, type Filler } from "./pattern-source.ts";
+import {
+  waitUntilIdle,
+  type DeviceBuffer,
+  type DeviceRange,
+  type HostBuffer,
+  type Stream,
+} from "../gpu/mod.ts";
+import type { HostPiece } from "./host-memory.ts";
+import type { FileRegion } from "./job.ts";
+import type { Filler } from "./pattern-source.ts";
 
 /** Bytes of the staging buffer: large enough for full speed on the link, small beside any host. */
 export const STAGING_BYTES = 16 * 1024 * 1024;
@@ -17,31 +24,11 @@ export const STAGING_BYTES = 16 * 1024 * 1024;
 /** What moves bytes to and from a die. */
 export type Carrier = { readonly stream: Stream; readonly staging: HostBuffer };
 
-/** A source that was opened; `close` it whether or not it was read. */
-export type OpenSource = {
-  /** Null: zeros, which the device writes itself. */
-  readonly fill: Filler | null;
-  readonly close: () => void;
-};
+/** A file that was opened for reading; `close` it whether or not it was read. */
+export type OpenRegion = { readonly fill: Filler; readonly close: () => void };
 
-const nothing = (): void => undefined;
-
-/** Opens a source of `bytes` bytes. Throws FileError where its file is missing or too short. */
-export function openSource(source: ByteSource, bytes: number): OpenSource {
-  switch (source.kind) {
-    case "zero":
-      return { fill: null, close: nothing };
-    case "pattern":
-      return { fill: fillPattern(source.pattern), close: nothing };
-    case "file":
-      return openRegion(source.region, bytes);
-    case "payload":
-    case "memory":
-      invariant(false, `a ${source.kind} source is no file of its own`);
-  }
-}
-
-function openRegion(region: FileRegion, bytes: number): OpenSource {
+/** Opens a region of a file. Throws FileError where the file is missing or too short. */
+export function openRegion(region: FileRegion, bytes: number): OpenRegion {
   const { path } = region;
   invariant(region.bytes === bytes, "a file region is as long as its buffer");
   const file = fileCall("open", path, () => openSync(path, constants.O_RDONLY));
@@ -118,6 +105,76 @@ export async function upload(
     stream.copyIn({ buffer: target, offset, bytes: chunkBytes }, staging, 0);
     await waitUntilIdle(stream);
   }
+}
+
+/**
+ * Queues copies of the pieces, end to end, into the start of `target`. They must stay as they are
+ * until the stream has passed them. Where one is not page-locked, it is staged and waited for.
+ */
+export async function uploadPieces(
+  carrier: Carrier,
+  target: DeviceBuffer,
+  pieces: readonly HostPiece[],
+): Promise<void> {
+  let offset = 0;
+  for (const { bytes, pinned } of pieces) {
+    const range = { buffer: target, offset, bytes: bytes.length };
+    if (pinned !== null) carrier.stream.copyIn(range, pinned.buffer, pinned.offset);
+    else await stagePiece(carrier, range, bytes, "in");
+    offset += bytes.length;
+  }
+}
+
+/** Queues copies of the start of `source` to the pieces that are page-locked. */
+export function queueDownload(
+  stream: Stream,
+  source: DeviceBuffer,
+  pieces: readonly HostPiece[],
+): void {
+  let offset = 0;
+  for (const { bytes, pinned } of pieces) {
+    const range = { buffer: source, offset, bytes: bytes.length };
+    if (pinned !== null) stream.copyOut(pinned.buffer, pinned.offset, range);
+    offset += bytes.length;
+  }
+}
+
+/** Brings the start of `source` to the pieces that are not page-locked. */
+export async function downloadUnpinned(
+  carrier: Carrier,
+  source: DeviceBuffer,
+  pieces: readonly HostPiece[],
+): Promise<void> {
+  let offset = 0;
+  for (const { bytes, pinned } of pieces) {
+    const range = { buffer: source, offset, bytes: bytes.length };
+    if (pinned === null) await stagePiece(carrier, range, bytes, "out");
+    offset += bytes.length;
+  }
+}
+
+/** Moves a piece of ordinary memory through the staging buffer, chunk by chunk. */
+async function stagePiece(
+  { stream, staging }: Carrier,
+  { buffer, offset, bytes }: DeviceRange,
+  piece: Uint8Array,
+  way: "in" | "out",
+): Promise<void> {
+  for (let at = 0; at < bytes; at += staging.bytes.length) {
+    const chunk = piece.subarray(at, at + staging.bytes.length);
+    const range = { buffer, offset: offset + at, bytes: chunk.length };
+    // What was staged before, by whomever, is on its way out until the stream is idle.
+    await waitUntilIdle(stream);
+    if (way === "in") {
+      staging.bytes.set(chunk);
+      stream.copyIn(range, staging, 0);
+    } else {
+      stream.copyOut(staging, 0, range);
+      await waitUntilIdle(stream);
+      chunk.set(staging.bytes.subarray(0, chunk.length));
+    }
+  }
+  await waitUntilIdle(stream);
 }
 
 /** Brings the first `bytes` bytes of `source` to `take`, in order. */

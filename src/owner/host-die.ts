@@ -1,7 +1,5 @@
 /** A die inside its die host: its context, and what stays resident in it between jobs. */
-import { readFileSync, statSync } from "node:fs";
-
-import { err, fileCall, invariant, ok, type Result } from "../base/mod.ts";
+import { err, invariant, ok, type Result } from "../base/mod.ts";
 import {
   addOnes,
   catalogueKernel,
@@ -14,6 +12,7 @@ import {
   waitUntilIdle,
   type DeviceBuffer,
   type GpuContext,
+  type GpuEvent,
   type GpuModule,
   type GpuRefusal,
   type HostBuffer,
@@ -21,40 +20,42 @@ import {
 } from "../gpu/mod.ts";
 import type { Collected } from "./frames.ts";
 import { download, STAGING_BYTES, type Carrier } from "./host-bytes.ts";
+import { refusalCause } from "./host-failure.ts";
+import { MappedFiles } from "./host-mapped.ts";
+import { PinnedArena } from "./host-memory.ts";
+import { ModuleCache } from "./host-modules.ts";
 import type { JobCause, ModuleReference } from "./job.ts";
-
-/** Longest PTX text that a die host reads: far above any compiler's output, far below memory. */
-const PTX_BYTES_MAX = 64 * 1024 * 1024;
 
 /** How long the probe kernel may take: it writes 32 words. */
 const PROBE_TIMEOUT_MS = 2000;
-
-/** A refusal as the cause that is told to whoever asked. */
-export const refusalCause = (refusal: GpuRefusal): JobCause => ({
-  name: refusal.errorName,
-  code: refusal.driverCode,
-  call: refusal.call,
-  message: refusal.message,
-});
 
 /** Unwraps what cannot be refused unless the die is full of our own few buffers. */
 function granted<T>(result: Result<T, GpuRefusal>): Result<T, JobCause> {
   return result.ok ? result : err(refusalCause(result.error));
 }
 
-type LoadedModule = { readonly stamp: string; readonly module: GpuModule };
-
 export class HostDie {
   readonly context: GpuContext;
   readonly stream: Stream;
+  /** Where the payloads of jobs lie, one job after the other. */
+  readonly inputArena: PinnedArena;
+  readonly outputArena: PinnedArena;
+  /** Files that are memory, which jobs copy from and to. */
+  readonly mapped: MappedFiles;
   #staging: HostBuffer | null = null;
-  readonly #modules = new Map<string, LoadedModule>();
+  #events: { readonly start: GpuEvent; readonly end: GpuEvent } | null = null;
+  readonly #modules: ModuleCache;
   readonly #residents = new Map<string, DeviceBuffer>();
   #probes = 0;
 
-  constructor(context: GpuContext) {
+  /** `note` takes a line that an operator should see. */
+  constructor(context: GpuContext, note: (line: string) => void) {
     this.context = context;
     this.stream = context.createStream();
+    this.#modules = new ModuleCache(context);
+    this.inputArena = new PinnedArena(context.allocateHost);
+    this.outputArena = new PinnedArena(context.allocateHost);
+    this.mapped = new MappedFiles({ adopt: context.adoptHost, note });
   }
 
   /** What moves this die's bytes; its staging buffer is made on first use and kept. */
@@ -67,23 +68,20 @@ export class HostDie {
     return ok({ stream: this.stream, staging: this.#staging });
   }
 
-  /** The module, loaded on first use and again when its file has changed. Throws FileError. */
+  /** The module, loaded on first use and again when its file has changed. */
   module(reference: ModuleReference): Result<GpuModule, JobCause> {
-    const { path, name } = reference;
-    const status = fileCall("open", path, () => statSync(path));
-    const stamp = `${String(status.mtimeMs)} ${String(status.size)}`;
-    const loaded = this.#modules.get(path);
-    if (loaded?.stamp === stamp) return ok(loaded.module);
-    if (status.size > PTX_BYTES_MAX) {
-      const message = `${name}: ${status.size} bytes of PTX; at most ${PTX_BYTES_MAX}`;
-      return err({ name: "ptx_too_large", code: 0, call: "read", message });
-    }
-    const text = fileCall("read", path, () => readFileSync(path, "utf8"));
-    const module = this.context.loadModule(text, name);
-    if (!module.ok) return err(refusalCause(module.error));
-    loaded?.module.unload();
-    this.#modules.set(path, { stamp, module: module.value });
-    return ok(module.value);
+    return this.#modules.load(reference);
+  }
+
+  /** What the launch of a job is timed with; jobs run one after the other, so one pair will do. */
+  events(): { readonly start: GpuEvent; readonly end: GpuEvent } {
+    this.#events ??= { start: this.context.createEvent(), end: this.context.createEvent() };
+    return this.#events;
+  }
+
+  /** Device memory for one job. */
+  allocate(bytes: number): Result<DeviceBuffer, JobCause> {
+    return granted(this.context.allocate(bytes));
   }
 
   /** The resident buffer of that name, made or made anew where its size differs. */

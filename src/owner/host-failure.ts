@@ -1,5 +1,5 @@
 import { FileError } from "../base/mod.ts";
-import { GpuError } from "../gpu/mod.ts";
+import { GpuError, type GpuRefusal } from "../gpu/mod.ts";
 import type { JobCause } from "./job.ts";
 
 /** A device or a file that was lost, told apart. */
@@ -19,3 +19,11 @@ export function lossOf(error: unknown): HostLoss {
   }
   throw error;
 }
+
+/** A refusal as the cause that is told to whoever asked. */
+export const refusalCause = (refusal: GpuRefusal): JobCause => ({
+  name: refusal.errorName,
+  code: refusal.driverCode,
+  call: refusal.call,
+  message: refusal.message,
+});

@@ -3,37 +3,38 @@ import { err, ok, type Clock, type Result } from "../base/mod.ts";
 import {
   GpuError,
   packParameters,
+  waitUntilIdle,
   waitUntilReached,
-  type DeviceBuffer,
   type GpuKernel,
-  type KernelArgument,
-  type ScalarType,
 } from "../gpu/mod.ts";
 import {
+  bindArguments,
+  type BoundArgument,
+  type BoundBuffer,
+  type Holdings,
+} from "./host-argument.ts";
+import {
   download,
-  openSource,
-  openTarget,
+  downloadUnpinned,
+  queueDownload,
   upload,
+  uploadPieces,
   type Carrier,
-  type OpenSource,
-  type OpenTarget,
 } from "./host-bytes.ts";
-import { refusalCause, type HostDie } from "./host-die.ts";
-import { lossOf } from "./host-failure.ts";
-import { timeoutCause, type Job, type JobArgument, type JobCause, type JobResult } from "./job.ts";
+import { planCheck } from "./host-check.ts";
+import type { HostDie } from "./host-die.ts";
+import { lossOf, refusalCause } from "./host-failure.ts";
+import { openPayload, type OpenPayload } from "./host-payload.ts";
+import {
+  timeoutCause,
+  type Job,
+  type JobCause,
+  type JobMeasures,
+  type JobProof,
+  type JobResult,
+} from "./job.ts";
 
-/** An argument whose files are open and whose buffer is made. */
-type BoundArgument = {
-  readonly argument: KernelArgument;
-  readonly buffer: DeviceBuffer | null;
-  readonly bytes: number;
-  readonly source: OpenSource | null;
-  readonly target: OpenTarget | null;
-  /** Gives back what lives only as long as the job. */
-  readonly close: () => void;
-};
-
-const nothing = (): void => undefined;
+const refused = (cause: JobCause): JobResult => ({ status: "refused", cause });
 
 /**
  * Runs the job and says how it ended; never throws for what the job, the device or a file did
@@ -46,49 +47,31 @@ export async function runJob(
   onLaunched: () => void,
 ): Promise<JobResult> {
   const startMs = clock.nowMs();
-  const bound: BoundArgument[] = [];
-  let isStillRunning = false;
+  let payload: OpenPayload | null = null;
   try {
-    const prepared = prepare(die, job, bound);
-    if (!prepared.ok) return { status: "refused", cause: prepared.error };
-    const { kernel, carrier } = prepared.value;
-    const ran = await launch({ die, job, kernel, carrier, bound, onLaunched });
-    if (!ran.ok) {
-      isStillRunning = ran.error.status === "timeout";
-      return ran.error;
-    }
-    const wanted = bound.filter(({ target }) => target !== null);
-    for (const { buffer, bytes, target } of wanted) {
-      if (buffer !== null && target !== null) {
-        await download(carrier, buffer, bytes, target.write);
-        target.finish(bytes);
-      }
-    }
-    const total = (of: readonly BoundArgument[]): number =>
-      of.reduce((sum, { bytes }) => sum + bytes, 0);
-    const measures = {
-      kernelNs: ran.value,
-      wallNs: Math.round((clock.nowMs() - startMs) * 1e6),
-      bytesIn: total(bound.filter(({ source }) => (source?.fill ?? null) !== null)),
-      bytesOut: total(wanted),
-    };
-    return { status: "ok", device: die.context.device.name, measures, proof: null };
+    const found = findKernel(die, job);
+    if (!found.ok) return refused(found.error);
+    const { kernel, carrier } = found.value;
+    die.mapped.sweep();
+    const opened = await openPayload(die, job.payload, clock);
+    if (!opened.ok) return refused(opened.error);
+    payload = opened.value;
+    const run = { die, job, kernel, carrier, payload, onLaunched };
+    const ran = await bindAndRun(run, () => Math.round((clock.nowMs() - startMs) * 1e6));
+    if (!ran.ok) return ran.error;
+    return { status: "ok", device: die.context.device.name, ...ran.value };
   } catch (error) {
     const { what, cause } = lossOf(error);
     return { status: what === "device" ? "device_error" : "io_error", cause };
   } finally {
-    // CUDA's free waits for kernels under way, so for an endless one without end. This process is
-    // about to be ended in any case, and takes the buffers with it.
-    if (!isStillRunning) for (const { close } of bound) close();
+    payload?.discard();
   }
 }
 
-/** Finds the kernel and binds the arguments into `bound`, which the caller closes in any case. */
-function prepare(
-  die: HostDie,
-  job: Job,
-  bound: BoundArgument[],
-): Result<{ readonly kernel: GpuKernel; readonly carrier: Carrier }, JobCause> {
+type FoundKernel = { readonly kernel: GpuKernel; readonly carrier: Carrier };
+
+/** The kernel that the job names, if it takes as many arguments as the job has. */
+function findKernel(die: HostDie, job: Job): Result<FoundKernel, JobCause> {
   const module = die.module(job.module);
   if (!module.ok) return module;
   const kernel = module.value.kernel(job.entry);
@@ -102,131 +85,157 @@ function prepare(
   }
   const carrier = die.carrier();
   if (!carrier.ok) return carrier;
-  for (const argument of job.arguments) {
-    const made = bindArgument(die, argument);
-    if (!made.ok) return made;
-    bound.push(made.value);
-  }
   return ok({ kernel: kernel.value, carrier: carrier.value });
 }
 
-/**
- * Scalars travel as decimal text; a u64 needs a bigint, and a float may be `NaN` or `-Infinity`.
- */
-const scalarValue = (type: ScalarType, text: string): number | bigint =>
-  type === "f32" || type === "f64" ? Number(text) : BigInt(text);
-
-function bindArgument(die: HostDie, argument: JobArgument): Result<BoundArgument, JobCause> {
-  if (argument.kind === "scalar") {
-    const value = { type: argument.type, value: scalarValue(argument.type, argument.value) };
-    return ok({
-      argument: value,
-      buffer: null,
-      bytes: 0,
-      source: null,
-      target: null,
-      close: nothing,
-    });
-  }
-  if (argument.kind === "alias" || argument.kind === "bytes") {
-    const message = `arguments of kind ${argument.kind} are not taken yet`;
-    return err({ name: "not_supported", code: 0, call: "bindArgument", message });
-  }
-  const { bytes, source } = argument;
-  const wanted = argument.kind === "buffer" ? argument.target : null;
-  const path = wanted?.kind === "file" ? wanted.path : null;
-  const opened = source === null ? null : openSource(source, bytes);
-  let target: OpenTarget | null = null;
-  try {
-    target = path === null ? null : openTarget(path);
-    const made =
-      argument.kind === "resident" ? die.resident(argument.buffer, bytes) : allocate(die, bytes);
-    if (made.ok) {
-      const buffer = made.value;
-      const isKept = argument.kind === "resident";
-      return ok({
-        argument: { buffer },
-        buffer,
-        bytes,
-        source: opened,
-        target,
-        close: () => {
-          opened?.close();
-          target?.close();
-          if (!isKept) freeUnlessLost(buffer);
-        },
-      });
-    }
-    opened?.close();
-    target?.close();
-    return made;
-  } catch (error) {
-    opened?.close();
-    target?.close();
-    throw error;
-  }
-}
-
-function allocate(die: HostDie, bytes: number): Result<DeviceBuffer, JobCause> {
-  const made = die.context.allocate(bytes);
-  return made.ok ? made : err(refusalCause(made.error));
-}
-
-/** A lost context has taken its memory with it, and says so by throwing once more. */
-function freeUnlessLost(buffer: DeviceBuffer): void {
-  try {
-    buffer.free();
-  } catch (error) {
-    if (!(error instanceof GpuError)) throw error;
-  }
-}
-
-type LaunchSite = {
+/** What a run works on. */
+type Run = {
   readonly die: HostDie;
   readonly job: Job;
   readonly kernel: GpuKernel;
   readonly carrier: Carrier;
-  readonly bound: readonly BoundArgument[];
+  readonly payload: OpenPayload;
   readonly onLaunched: () => void;
 };
+
+type Ran = { readonly measures: JobMeasures; readonly proof: JobProof | null };
+
+/** Binds the arguments, runs the kernel, and brings its outputs out whole and checked. */
+async function bindAndRun(run: Run, elapsedNs: () => number): Promise<Result<Ran, JobResult>> {
+  const { die, job, carrier, payload } = run;
+  const holdings: Holdings = { die, payload, closers: [], buffers: [] };
+  let isStillRunning = false;
+  try {
+    const bound = bindArguments(holdings, job.arguments);
+    if (!bound.ok) return err(refused(bound.error));
+    const check = planCheck(job, bound.value, carrier);
+    if (!check.ok) return err(refused(check.error));
+    const launched = await launch(run, bound.value);
+    if (!launched.ok) {
+      isStillRunning = launched.error.status === "timeout";
+      return launched;
+    }
+    const memories = memoriesOf(bound.value);
+    await bringOut(carrier, memories);
+    const [wallNs, proof] = await bothOf(
+      payload.commit().then(elapsedNs),
+      check.value === null ? Promise.resolve(null) : check.value(),
+    );
+    const measures = { kernelNs: launched.value, wallNs, ...movedBytes(payload, memories) };
+    return ok({ measures, proof });
+  } finally {
+    for (const close of holdings.closers) close();
+    // CUDA's free waits for kernels under way, so for an endless one without end. This process is
+    // about to be ended in any case, and takes the buffers with it.
+    if (!isStillRunning) await letGo(holdings);
+  }
+}
+
+/** Both values once both are there; where one fails, the other has ended all the same. */
+async function bothOf<A, B>(first: Promise<A>, second: Promise<B>): Promise<readonly [A, B]> {
+  await Promise.allSettled([first, second]);
+  return [await first, await second];
+}
+
+/**
+ * Gives back what only this job needed, once nothing is on its way any more: a job that failed
+ * halfway may have queued copies from memory that the next one will write to.
+ */
+async function letGo({ die, buffers }: Holdings): Promise<void> {
+  try {
+    await waitUntilIdle(die.stream);
+    for (const buffer of buffers) buffer.free();
+    die.inputArena.trim();
+    die.outputArena.trim();
+  } catch (error) {
+    // A lost context has taken its memory with it, and says so by throwing once more.
+    if (!(error instanceof GpuError)) throw error;
+  }
+}
+
+const memoriesOf = (bound: readonly BoundArgument[]): readonly BoundBuffer[] =>
+  bound.flatMap(({ memory }) => memory ?? []);
+
+/** Brings the outputs to where they go; those in page-locked memory were queued by the launch. */
+async function bringOut(carrier: Carrier, memories: readonly BoundBuffer[]): Promise<void> {
+  await waitUntilIdle(carrier.stream);
+  for (const { buffer, bytes, target } of memories) {
+    if (target?.kind === "pieces") await downloadUnpinned(carrier, buffer, target.pieces);
+    if (target?.kind === "file") {
+      await download(carrier, buffer, bytes, target.file.write);
+      target.file.finish(bytes);
+    }
+  }
+}
+
+/** Bytes that came from outside and went there: a payload counts whole, and once. */
+function movedBytes(
+  payload: OpenPayload,
+  memories: readonly BoundBuffer[],
+): Pick<JobMeasures, "bytesIn" | "bytesOut"> {
+  let { bytesIn, bytesOut } = payload;
+  for (const { bytes, source, target } of memories) {
+    const isOwnSource = source?.kind === "pieces" ? !source.isPayload : source?.kind === "fill";
+    const isOwnTarget = target?.kind === "pieces" ? !target.isPayload : target !== null;
+    if (isOwnSource) bytesIn += bytes;
+    if (isOwnTarget) bytesOut += bytes;
+  }
+  return { bytesIn, bytesOut };
+}
 
 /**
  * Brings the inputs in, launches, and waits for the end: the kernel's nanoseconds, or how it
  * failed.
  */
-async function launch(site: LaunchSite): Promise<Result<number, JobResult>> {
-  const { die, job, kernel, carrier, bound } = site;
-  const refused = (cause: JobCause): Result<never, JobResult> => err({ status: "refused", cause });
+async function launch(
+  run: Run,
+  bound: readonly BoundArgument[],
+): Promise<Result<number, JobResult>> {
+  const { die, job, kernel, carrier } = run;
   const parameters = packParameters(
     kernel,
     bound.map(({ argument }) => argument),
   );
   if (!parameters.ok) {
     const { code, message } = parameters.error;
-    return refused({ name: code, code: 0, call: "packParameters", message });
+    return err(refused({ name: code, code: 0, call: "packParameters", message }));
   }
-  for (const { buffer, bytes, source } of bound) {
-    if (buffer === null || source === null) continue;
-    if (source.fill === null) carrier.stream.fill({ buffer, offset: 0, bytes }, 0);
-    else await upload(carrier, buffer, bytes, source.fill);
-  }
-  const [start, end] = [die.context.createEvent(), die.context.createEvent()];
+  const memories = memoriesOf(bound);
+  for (const memory of memories) await bringIn(carrier, memory);
+  const { stream } = carrier;
+  const { start, end } = die.events();
   const { grid, block, sharedBytes } = job;
-  carrier.stream.record(start);
-  const launched = carrier.stream.launch({
+  stream.record(start);
+  const launched = stream.launch({
     kernel,
     grid,
     block,
     sharedBytes,
     parameters: parameters.value,
   });
-  if (!launched.ok) return refused(refusalCause(launched.error));
-  carrier.stream.record(end);
-  site.onLaunched();
+  if (!launched.ok) return err(refused(refusalCause(launched.error)));
+  stream.record(end);
+  for (const { buffer, target } of memories) {
+    if (target?.kind === "pieces") queueDownload(stream, buffer, target.pieces);
+  }
+  run.onLaunched();
+  // The copies in have their own time: only the kernel's counts against the timeout.
+  await waitUntilReached(start);
   const outcome = await waitUntilReached(end, { timeoutMs: job.timeoutMs });
   if (outcome === "timeout") return err({ status: "timeout", cause: timeoutCause(job) });
-  const kernelNs = Math.round(end.elapsedNs(start));
-  start.close();
-  end.close();
-  return ok(kernelNs);
+  return ok(Math.round(end.elapsedNs(start)));
+}
+
+async function bringIn(carrier: Carrier, { buffer, bytes, source }: BoundBuffer): Promise<void> {
+  switch (source?.kind) {
+    case "zero":
+      carrier.stream.fill({ buffer, offset: 0, bytes }, 0);
+      return;
+    case "fill":
+      return upload(carrier, buffer, bytes, source.fill);
+    case "pieces":
+      return uploadPieces(carrier, buffer, source.pieces);
+    case undefined:
+      return;
+  }
 }

@@ -10,7 +10,7 @@ export type HostKeeperOptions = {
   /** The die in the window, which a new host must be told; null where all are mapped. */
   readonly windowDie: () => number | null;
   readonly onDeath: (cause: JobCause, pid: number | null) => void;
-  /** A line that the backend has to say, once per owner. */
+  /** A line that a host or its backend has to say; the same may come again. */
   readonly onNote: (note: string) => void;
 };
 
@@ -36,7 +36,7 @@ export class HostKeeper {
   /** The living host; one is started where there is none. */
   link(): HostLink {
     if (this.#link !== null) return this.#link;
-    const link = openHostLink(this.#options.launch());
+    const link = openHostLink(this.#options.launch(), this.#options.onNote);
     this.#link = link;
     void link.died.then((cause) => this.#forget(link, cause));
     const windowDie = this.#options.windowDie();

@@ -81,6 +81,8 @@ test("a job that was refused before its launch settles both", async () => {
   assert.deepEqual(await finished, { status: "refused", cause });
 });
 
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 test("a host that is stuck past a job's timeout does not keep the job waiting", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const { link, say } = createPuppet();
@@ -89,7 +91,6 @@ test("a host that is stuck past a job's timeout does not keep the job waiting", 
   await launched;
   let result: JobResult | null = null;
   void finished.then((value) => (result = value));
-  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   context.mock.timers.tick(1499);
   await turn();
   assert.equal(result, null);
@@ -97,6 +98,39 @@ test("a host that is stuck past a job's timeout does not keep the job waiting", 
   await turn();
   assert.equal((await finished).status, "timeout");
 });
+
+const silences: readonly (readonly [name: string, job: Job, silenceMs: number])[] = [
+  [
+    "80 MiB of output",
+    {
+      ...job,
+      payload: {
+        input: null,
+        output: { path: "/out", bytes: 80 * 2 ** 20, placement: "rename" },
+      },
+    },
+    11_740,
+  ],
+  ["a timeout longer than any timer", { ...job, timeoutMs: 2 ** 32 - 1 }, 2 ** 31 - 1],
+];
+
+for (const [name, started, silenceMs] of silences) {
+  test(`a job with ${name} may be silent for ${silenceMs} ms`, async (context) => {
+    context.mock.timers.enable({ apis: ["setTimeout"] });
+    const { link, say } = createPuppet();
+    const { launched, finished } = link.start(0, started);
+    say({ id: 1, kind: "reply", body: {} });
+    await launched;
+    let isFinished = false;
+    void finished.then(() => (isFinished = true));
+    context.mock.timers.tick(silenceMs - 1);
+    await turn();
+    assert.equal(isFinished, false);
+    context.mock.timers.tick(1);
+    await turn();
+    assert.equal(isFinished, true);
+  });
+}
 
 test("when the host ends, everything in flight is told how", async () => {
   const { link, end } = createPuppet();

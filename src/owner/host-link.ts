@@ -54,6 +54,23 @@ export type HostLink = {
  */
 const TIMEOUT_GRACE_MS = 1000;
 
+/**
+ * What comes after the kernel, copies, checks and files, is given time for its bytes: slower than
+ * any disk that one would use, so that only what is stuck is ended.
+ */
+const SETTLE_BYTES_PER_MS = 8 * 1024;
+
+/** Longest delay that a timer takes; a longer one would fire at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** How long a job that was launched may be silent. */
+function silenceMs(job: Job): number {
+  const buffers = job.arguments.map((argument) => ("bytes" in argument ? argument.bytes : 0));
+  const bytes = buffers.reduce((sum, each) => sum + each, job.payload?.output?.bytes ?? 0);
+  const wholeMs = job.timeoutMs + TIMEOUT_GRACE_MS + bytes / SETTLE_BYTES_PER_MS;
+  return Math.min(wholeMs, TIMER_MS_MAX);
+}
+
 /** The cause told to jobs that were in flight in a host that ended without being told to. */
 const deathCause = (how: string, pid: number | null): JobCause => ({
   name: "die_host_died",
@@ -67,8 +84,11 @@ type PendingCall = {
   readonly finish: ((result: JobResult) => void) | null;
 };
 
-/** Opens the link to a host that was just started. */
-export function openHostLink(transport: HostTransport): HostLink {
+/** Opens the link to a host that was just started. `onNote` takes what it has to say unasked. */
+export function openHostLink(
+  transport: HostTransport,
+  onNote: (line: string) => void = () => undefined,
+): HostLink {
   const pending = new Map<number, PendingCall>();
   let nextId = 1;
   let cause: JobCause | null = null;
@@ -113,7 +133,11 @@ export function openHostLink(transport: HostTransport): HostLink {
   transport.onData((chunk) => {
     try {
       if (cause !== null) return;
-      for (const frame of read(chunk)) receive(pending, frame as HostMessage);
+      for (const frame of read(chunk)) {
+        const message = frame as HostMessage;
+        if (message.kind === "note") onNote(message.line);
+        else receive(pending, message);
+      }
     } catch (error) {
       // Only overwritten memory in the host can send what is no frame of ours.
       kill(deathCause(`sent what is no frame: ${String(error)}`, transport.pid));
@@ -140,7 +164,7 @@ function startJob(
   const launched = sendStart(finish).then((result) => {
     if (!result.ok) return result;
     const timeout: JobResult = { status: "timeout", cause: timeoutCause(job) };
-    const timer = setTimeout(finish, job.timeoutMs + TIMEOUT_GRACE_MS, timeout);
+    const timer = setTimeout(finish, silenceMs(job), timeout);
     void finished.then(() => clearTimeout(timer));
     return ok(undefined);
   });
@@ -148,7 +172,10 @@ function startJob(
 }
 
 /** Settles the call that a message belongs to. */
-function receive(pending: Map<number, PendingCall>, message: HostMessage): void {
+function receive(
+  pending: Map<number, PendingCall>,
+  message: Exclude<HostMessage, { readonly kind: "note" }>,
+): void {
   const call = pending.get(message.id);
   invariant(
     call !== undefined,

@@ -166,7 +166,17 @@ export type JobStatus =
 
 /** Why a job did not end well. */
 export type JobCause = {
-  /** e.g. `CUDA_ERROR_ILLEGAL_ADDRESS`, `argument_count`, `ENOENT`, `die_host_died`. */
+  /**
+   * The driver's own name where the driver refused or failed (`CUDA_ERROR_OUT_OF_MEMORY`, also for
+   * page-locked host memory; `CUDA_ERROR_NOT_FOUND` for an entry; what `cuLaunchKernel` and
+   * `cuFuncSetAttribute` refuse is the launch's shape); errno's name, or `SHORT`, for a file; or:
+   * - `argument_count`, `argument_type`, `argument_size`, `argument_value`: not what the kernel
+   *   declares; `argument_range`: a slice outside of what it is a slice of; `argument_alias`: an
+   *   alias of what has no buffer; `payload_too_large`; `check_argument`: a check that cannot be;
+   * - `module_not_found`, `module_unreadable`, `module_changed` (other text than `sha256` says),
+   *   `ptx_too_large`;
+   * - `die_host_died`, `leaving`, and the owner's refusal codes, e.g. `no_device`.
+   */
   readonly name: string;
   /** The driver's number; 0 where the driver had no part in it. */
   readonly code: number;

@@ -7,6 +7,8 @@ import {
   addOnes,
   GpuError,
   referenceProbe,
+  referenceVadd,
+  referenceVaddMutated,
   type DeviceBuffer,
   type DeviceInfo,
   type Gpu,
@@ -14,12 +16,14 @@ import {
   type GpuEvent,
   type GpuKernel,
   type GpuModule,
+  type GpuRefusal,
   type KernelParameter,
   type Launch,
   type Stream,
 } from "../gpu/mod.ts";
-import { DieHost } from "./die-host.ts";
-import type { HostLauncher } from "./host-link.ts";
+import { DieHost, type DieHostOptions } from "./die-host.ts";
+import { openHostLink, type HostLauncher, type HostLink } from "./host-link.ts";
+import type { Job, JobResult } from "./job.ts";
 
 /** What the fake GPU did, and what it shall do wrong. */
 export type FakeGpuScript = {
@@ -31,7 +35,13 @@ export type FakeGpuScript = {
   isNextLaunchEndless: boolean;
   /** Contexts closed and buffers freed so far: nothing resident may ever be. */
   closedContexts: number;
+  /** Memory of others cannot be page-locked. */
+  isAdoptRefused: boolean;
   openedContexts: number;
+  /** Called with each launch that is accepted. */
+  onLaunch: (launch: Launch) => void;
+  /** Called with what each kernel has written to its first argument, to spoil it. */
+  onOutput: (output: Uint8Array) => void;
 };
 
 export const createFakeScript = (): FakeGpuScript => ({
@@ -39,7 +49,10 @@ export const createFakeScript = (): FakeGpuScript => ({
   isNextLaunchFaulty: false,
   isNextLaunchEndless: false,
   closedContexts: 0,
+  isAdoptRefused: false,
   openedContexts: 0,
+  onLaunch: () => undefined,
+  onOutput: () => undefined,
 });
 
 const parameter = (type: string, offset: number, bytes: number): KernelParameter => ({
@@ -51,8 +64,21 @@ const parameter = (type: string, offset: number, bytes: number): KernelParameter
 const pointer = (offset: number): KernelParameter => parameter("u64", offset, 8);
 
 const KERNELS: Readonly<Record<string, readonly KernelParameter[]>> = {
+  mail: [pointer(0), pointer(8), parameter("u32", 16, 4)],
+  vadd: [pointer(0), pointer(8), pointer(16), parameter("u32", 24, 4)],
+  vadd_mutated: [pointer(0), pointer(8), pointer(16), parameter("u32", 24, 4)],
   slow_add: [pointer(0), pointer(8), parameter("u32", 16, 4), parameter("u32", 20, 4)],
   probe: [pointer(0), parameter("u32", 8, 4)],
+  /** Copies its struct of 16 bytes to where its pointer points. */
+  store_struct: [pointer(0), parameter("b8", 8, 16)],
+};
+
+const adoptRefusal: GpuRefusal = {
+  code: "unavailable",
+  driverCode: 801,
+  errorName: "CUDA_ERROR_NOT_SUPPORTED",
+  call: "cuMemHostRegister_v2",
+  message: "this memory cannot be page-locked",
 };
 
 const illegalAddress = (): GpuError =>
@@ -68,8 +94,13 @@ class FakeContext {
   readonly script: FakeGpuScript;
   readonly memory = new Map<bigint, Uint8Array>();
   pollsLeft = 0;
+  /** Launches so far, and how many of them are known to be done. */
+  launches = 0;
+  doneLaunches = 0;
   isEndless = false;
   isLost = false;
+  /** How many launches each recorded event comes after. */
+  readonly records = new WeakMap<GpuEvent, number>();
   #nextAddress = 0x1000n;
 
   constructor(script: FakeGpuScript) {
@@ -83,42 +114,80 @@ class FakeContext {
     return { address, bytes, free: () => void this.memory.delete(address) };
   }
 
+  /** Memory from `address` to the end of its buffer. */
   bytesOf(address: bigint): Uint8Array {
-    const bytes = this.memory.get(address);
-    invariant(bytes !== undefined, `the fake has memory at ${String(address)}`);
-    return bytes;
+    for (const [start, bytes] of this.memory) {
+      const offset = Number(address - start);
+      if (offset >= 0 && offset < bytes.length) return bytes.subarray(offset);
+    }
+    invariant(false, `the fake has memory at ${String(address)}`);
   }
 
   isIdle(): boolean {
     if (this.isLost) throw illegalAddress();
     if (this.isEndless) return false;
-    if (this.pollsLeft === 0) return true;
-    this.pollsLeft -= 1;
-    return false;
+    if (this.pollsLeft > 0) {
+      this.pollsLeft -= 1;
+      return false;
+    }
+    this.doneLaunches = this.launches;
+    return true;
   }
 
-  launch({ kernel, parameters }: Launch): void {
+  launch(launch: Launch): void {
+    const { kernel, parameters } = launch;
+    this.script.onLaunch(launch);
     const view = new DataView(parameters.buffer, parameters.byteOffset, parameters.byteLength);
     this.isLost = this.script.isNextLaunchFaulty;
     this.isEndless = this.script.isNextLaunchEndless;
     this.script.isNextLaunchFaulty = false;
     this.script.isNextLaunchEndless = false;
     this.pollsLeft += this.script.pollsPerLaunch;
-    const output = this.bytesOf(view.getBigUint64(0, true));
-    if (kernel.name === "probe") {
-      const words = referenceProbe(view.getUint32(8, true));
-      output.set(new Uint8Array(words.buffer));
+    this.launches += 1;
+    const memoryAt = (offset: number): Uint8Array => this.bytesOf(view.getBigUint64(offset, true));
+    runKernel(kernel.name, view, memoryAt);
+    this.script.onOutput(memoryAt(0));
+  }
+}
+
+const floatsOf = (bytes: Uint8Array): Float32Array =>
+  new Float32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.byteLength / 4));
+
+/** What the kernels compute; `memoryAt` gives the memory behind the pointer at an offset. */
+function runKernel(name: string, view: DataView, memoryAt: (offset: number) => Uint8Array): void {
+  const output = memoryAt(0);
+  const put = (values: Float32Array | Uint32Array): void =>
+    output.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+  switch (name) {
+    case "probe":
+      put(referenceProbe(view.getUint32(8, true)));
+      return;
+    case "store_struct":
+      output.set(new Uint8Array(view.buffer, view.byteOffset + 8, 16));
+      return;
+    case "mail":
+      output.set(memoryAt(8).subarray(0, 4 * view.getUint32(16, true)));
+      return;
+    case "vadd":
+    case "vadd_mutated": {
+      const count = view.getUint32(24, true);
+      const [a, b] = [memoryAt(8), memoryAt(16)].map((at) => floatsOf(at).slice(0, count));
+      invariant(a !== undefined && b !== undefined, "vadd has two operands");
+      put(name === "vadd" ? referenceVadd(a, b) : referenceVaddMutated(a, b));
       return;
     }
-    const input = new Float32Array(this.bytesOf(view.getBigUint64(8, true)).buffer);
-    const sums = new Map<number, number>();
-    const iters = view.getUint32(20, true);
-    const result = input.map((value) => {
-      const sum = sums.get(value) ?? addOnes(value, iters);
-      sums.set(value, sum);
-      return sum;
-    });
-    output.set(new Uint8Array(result.buffer));
+    case "slow_add": {
+      const sums = new Map<number, number>();
+      const [count, iters] = [view.getUint32(16, true), view.getUint32(20, true)];
+      const values = floatsOf(memoryAt(8)).slice(0, count);
+      put(
+        values.map((value) => {
+          const sum = sums.get(value) ?? addOnes(value, iters);
+          sums.set(value, sum);
+          return sum;
+        }),
+      );
+    }
   }
 }
 
@@ -139,7 +208,7 @@ function createStream(context: FakeContext): Stream {
       context.launch(launch);
       return ok(undefined);
     },
-    record: () => undefined,
+    record: (event) => void context.records.set(event, context.launches),
     isIdle: () => context.isIdle(),
     close: () => undefined,
   };
@@ -167,16 +236,23 @@ function createModule(name: string): GpuModule {
 function createContext(script: FakeGpuScript, device: DeviceInfo): GpuContext {
   const context = new FakeContext(script);
   script.openedContexts += 1;
-  const createEvent = (): GpuEvent => ({
-    isReached: () => context.isIdle(),
-    elapsedNs: () => 1000,
-    close: () => undefined,
-  });
+  const createEvent = (): GpuEvent => {
+    const event: GpuEvent = {
+      isReached: () =>
+        (!context.isLost && (context.records.get(event) ?? 0) <= context.doneLaunches) ||
+        context.isIdle(),
+      elapsedNs: () => 1000,
+      close: () => undefined,
+    };
+    return event;
+  };
   return {
     device,
     loadModule: (_, name) => ok(createModule(name)),
     allocate: (bytes) => ok(context.allocate(bytes)),
     allocateHost: (bytes) => ok({ bytes: new Uint8Array(bytes), free: () => undefined }),
+    adoptHost: (bytes) =>
+      script.isAdoptRefused ? err(adoptRefusal) : ok({ bytes, free: () => undefined }),
     createStream: () => createStream(context),
     createEvent,
     memory: () => ({ freeBytes: 1, totalBytes: 2 }),
@@ -206,18 +282,26 @@ export function createFakeGpu(script: FakeGpuScript, devices: number): Gpu {
   };
 }
 
-/** Starts hosts in this process. `kill(index)` ends the host that was started index-th. */
-export function createFakeLauncher(
-  script: FakeGpuScript,
-  devices: number,
-): { readonly launch: HostLauncher; readonly killAll: () => void; readonly alive: () => number } {
+/** Hosts of the fake GPU. `killAll` ends those that are alive. */
+export function createFakeLauncher(script: FakeGpuScript, devices: number): LocalLauncher {
+  return createLocalLauncher(() => ok({ gpu: createFakeGpu(script, devices), note: null }));
+}
+
+export type LocalLauncher = {
+  readonly launch: HostLauncher;
+  readonly killAll: () => void;
+  readonly alive: () => number;
+};
+
+/** Starts hosts in this process, over the real protocol. */
+export function createLocalLauncher(openGpu: DieHostOptions["openGpu"]): LocalLauncher {
   const alive = new Set<() => void>();
   const launch: HostLauncher = () => {
     let toOwner: (chunk: Buffer) => void = () => undefined;
     let ended: (how: string) => void = () => undefined;
     let isDead = false;
     const host = new DieHost({
-      openGpu: () => ok({ gpu: createFakeGpu(script, devices), note: null }),
+      openGpu,
       write: (frame) =>
         void setImmediate(() => {
           if (!isDead) toOwner(frame);
@@ -244,4 +328,17 @@ export function createFakeLauncher(
   };
   const killAll = (): void => [...alive].forEach((kill) => kill());
   return { launch, killAll, alive: () => alive.size };
+}
+
+/** One die in a host in this process, brought up, for tests that run jobs on it. */
+export async function openJobBench(
+  openGpu: DieHostOptions["openGpu"],
+  onNote: (line: string) => void = () => undefined,
+): Promise<{ readonly link: HostLink; readonly run: (job: Job) => Promise<JobResult> }> {
+  const link = openHostLink(createLocalLauncher(openGpu).launch(), onNote);
+  const opened = await link.call("initialise", {});
+  invariant(opened.ok, "the backend opens");
+  const context = await link.call("context", { die: 0, ordinal: 0 });
+  invariant(context.ok, "a context is made");
+  return { link, run: (job) => link.start(0, job).finished };
 }

@@ -16,7 +16,8 @@ static struct object *find_memory(enum kind kind, uint64_t address)
 /* Host memory of one context serves copies of every context. */
 static int is_pinned(const void *address, size_t bytes)
 {
-    return memory_holds(HOST_MEMORY, (uint64_t)(uintptr_t)address, bytes, 1);
+    uint64_t start = (uint64_t)(uintptr_t)address;
+    return memory_holds(HOST_MEMORY, start, bytes, 1) || memory_holds(LOCKED_MEMORY, start, bytes, 1);
 }
 
 static size_t used_bytes(int device)
@@ -95,6 +96,44 @@ EXPORT int cuMemFreeHost(void *address)
 {
     ENTER("cuMemFreeHost");
     return release(HOST_MEMORY, (uint64_t)(uintptr_t)address);
+}
+
+/* Whether any of the bytes are locked already. */
+static int is_locked(uint64_t start, uint64_t end)
+{
+    for (int i = 0; i < OBJECTS_MAX; i++) {
+        uint64_t held = (uint64_t)(uintptr_t)all_objects[i].memory;
+        if (all_objects[i].kind == LOCKED_MEMORY && held < end &&
+            start < held + all_objects[i].bytes)
+            return 1;
+    }
+    return 0;
+}
+
+#define REGISTER_PORTABLE 1u
+
+EXPORT int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags)
+{
+    ENTER("cuMemHostRegister_v2");
+    NEED_CONTEXT();
+    uint64_t start = (uint64_t)(uintptr_t)memory;
+    if (bytes == 0 || flags != REGISTER_PORTABLE)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (is_locked(start, start + bytes))
+        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    struct object *made = object_make(LOCKED_MEMORY);
+    if (made == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    made->memory = memory;
+    made->bytes = bytes;
+    return CUDA_SUCCESS;
+}
+
+EXPORT int cuMemHostUnregister(void *memory)
+{
+    ENTER("cuMemHostUnregister");
+    int code = release(LOCKED_MEMORY, (uint64_t)(uintptr_t)memory);
+    return code == CUDA_ERROR_INVALID_VALUE ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : code;
 }
 
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t target, const void *source, size_t bytes,

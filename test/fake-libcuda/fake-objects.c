@@ -26,9 +26,10 @@ int object_is_ours(const struct object *object, enum kind kind)
 
 void object_drop(struct object *object)
 {
-    if (object->memory != NULL)
+    if (object->kind != LOCKED_MEMORY && object->memory != NULL) {
         memset(object->memory, 0xdd, object->bytes);
-    free(object->memory);
+        free(object->memory);
+    }
     free(object->functions);
     *object = (struct object){ .kind = FREE };
 }

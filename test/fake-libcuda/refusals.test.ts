@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { type GpuRefusalCode, type ReadSignatures } from "../../src/gpu/mod.ts";
 import { CATALOGUE_PTX } from "./catalogue-ptx.ts";
-import { clearScript, open, openContext, script, skip, value } from "./fake-session.ts";
+import { clearScript, isGpuError, open, openContext, script, skip, value } from "./fake-session.ts";
 
 afterEach(clearScript);
 
@@ -75,6 +75,46 @@ test("a context that cannot be made is refused with the mend", { skip }, () => {
   script("FAIL", "cuCtxCreate_v2=2");
   const full = gpu.openContext(0);
   assert.ok(!full.ok && full.error.code === "out_of_memory");
+});
+
+const lockFailures: readonly (readonly [driverCode: number, name: string])[] = [
+  [1, "CUDA_ERROR_INVALID_VALUE"],
+  [2, "CUDA_ERROR_OUT_OF_MEMORY"],
+  [712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED"],
+  [800, "CUDA_ERROR_NOT_PERMITTED"],
+  [801, "CUDA_ERROR_NOT_SUPPORTED"],
+];
+
+for (const [driverCode, name] of lockFailures) {
+  test(`${name} of memory to be adopted is a refusal`, { skip }, (context) => {
+    const cuda = openContext(context);
+    script("FAIL", `cuMemHostRegister_v2=${driverCode}`);
+    const refused = cuda.adoptHost(new Uint8Array(100_000));
+    assert.ok(!refused.ok);
+    assert.deepEqual([refused.error.driverCode, refused.error.errorName], [driverCode, name]);
+    assert.match(refused.error.message, /100000 bytes cannot be page-locked; .*ulimit/);
+  });
+}
+
+test("a context that is lost while it adopts memory throws", { skip }, (context) => {
+  const cuda = openContext(context);
+  script("FAIL", "cuMemHostRegister_v2=719");
+  const lost = isGpuError({ code: 719, call: "cuMemHostRegister_v2", sticky: true });
+  assert.throws(() => cuda.adoptHost(new Uint8Array(100_000)), lost);
+});
+
+test("memory is adopted once at a time, and used no more once it is freed", { skip }, (context) => {
+  const cuda = openContext(context);
+  const memory = new Uint8Array(100_000);
+  const adopted = value(cuda.adoptHost(memory));
+  const again = cuda.adoptHost(memory.subarray(5000, 6000));
+  assert.ok(!again.ok);
+  assert.equal(again.error.driverCode, 712);
+  adopted.free();
+  assert.throws(() => adopted.free(), /released once/);
+  const range = { buffer: value(cuda.allocate(16)), offset: 0, bytes: 16 };
+  assert.throws(() => cuda.createStream().copyIn(range, adopted, 0), /freed host buffer/);
+  value(cuda.adoptHost(memory.subarray(5000, 6000))).free();
 });
 
 test("out of memory at the device's size says how much is free", { skip }, (context) => {

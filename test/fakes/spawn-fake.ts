@@ -12,6 +12,9 @@ export const FAKE_MAIN = fileURLToPath(new URL("fake-main.js", import.meta.url))
 /** Longest wait for a line that must come, in milliseconds: a loaded machine is slow. */
 const WAIT_MS_MAX = 20_000;
 
+/** Longest run of a whole command; the evidence runs all the others. */
+const RUN_MS_MAX = 120_000;
+
 /** A folder for one test file's files, removed when its tests are done. */
 export function testFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-test-"));
@@ -43,7 +46,7 @@ export function runFake(
     input: more.input ?? "",
     encoding: "utf8",
     cwd: more.folder,
-    timeout: WAIT_MS_MAX,
+    timeout: RUN_MS_MAX,
     env: environmentOf(more.options ?? {}, more.folder),
   });
   return { code: run.status, output: run.stdout, errors: run.stderr };

@@ -30,6 +30,31 @@ async function roundTrip(bench: Bench, bytes: number, offset: number): Promise<v
   assert.ok(Buffer.from(expected).equals(target.bytes), `${bytes} bytes at ${offset}`);
 }
 
+/** Longer than a page, so that it lies on none of the heap's own. */
+const ADOPTED_BYTES = 200_000;
+
+/** Memory that is not the context's own serves copies as its own does, and outlives them. */
+async function adoptAndCopy(bench: Bench): Promise<void> {
+  const memory = new Uint8Array(ADOPTED_BYTES).fill(0xee);
+  const adopted = expectOk(bench.context.adoptHost(memory));
+  try {
+    assert.equal(adopted.bytes.buffer, memory.buffer);
+    const buffer = bench.device(1000);
+    memory.set(pattern(700), 4321);
+    bench.stream.fill(whole(buffer), 0xaa);
+    bench.stream.copyIn({ buffer, offset: 100, bytes: 700 }, adopted, 4321);
+    bench.stream.copyOut(adopted, ADOPTED_BYTES - 1000, whole(buffer));
+    await bench.settle();
+  } finally {
+    adopted.free();
+  }
+  const expected = new Uint8Array(ADOPTED_BYTES).fill(0xee);
+  expected.set(pattern(700), 4321);
+  expected.fill(0xaa, ADOPTED_BYTES - 1000);
+  expected.set(pattern(700), ADOPTED_BYTES - 900);
+  assert.ok(Buffer.from(expected).equals(memory));
+}
+
 async function fillOnly(bench: Bench, bytes: number, offset: number): Promise<void> {
   const buffer = bench.device(bytes + offset + 64);
   bench.stream.fill(whole(buffer), 0);
@@ -65,6 +90,14 @@ export const MEMORY_CASES: readonly ConformanceCase[] = [
     bench.stream.copyOut(host, 16, { buffer, offset: 64, bytes: 0 });
     bench.stream.fill({ buffer, offset: 0, bytes: 0 }, 1);
     assert.deepEqual(await bench.download(whole(buffer)), pattern(64));
+  }),
+  conformanceCase("memory of others is adopted, again and again", async (bench) => {
+    for (let round = 0; round < 3; round++) await adoptAndCopy(bench);
+  }),
+  conformanceCase("memory of no bytes is not adopted", ({ context }) => {
+    const refused = context.adoptHost(new Uint8Array(0));
+    assert.ok(!refused.ok);
+    assert.equal(refused.error.code, "invalid_value");
   }),
   conformanceCase("device memory of no size, or none that is a size, is refused", ({ context }) => {
     checkBadSizes(context.allocate);

@@ -1,0 +1,79 @@
+/**
+ * How long the loop rests between polls: hardly at all while jobs come, ever longer while none do.
+ */
+
+/** How long after the last activity polls stay as close together as they can. */
+export const BUSY_MS = 30;
+
+/** Pause while busy. The kernel's timer slack makes it about 0.1 ms (measured). */
+export const BUSY_PAUSE_MS = 0.05;
+
+/** Longest pause: 100 polls a second cost a tenth of a percent of a core (measured). */
+export const IDLE_PAUSE_MS_MAX = 10;
+
+/** Between the two, a pause is this share of the time without activity: some percent late. */
+const IDLE_SHARE = 1 / 16;
+
+/** Timers resolve no shorter time than this; what is shorter blocks the thread. */
+const TIMER_MS_MIN = 1;
+
+/** Means of waiting, so that tests need not. */
+export type PacerTimers = {
+  readonly nowMs: () => number;
+  /** Blocks this thread. */
+  readonly nap: (ms: number) => void;
+  /** Calls back after that time, unless the returned function was called before. */
+  readonly after: (ms: number, callback: () => void) => () => void;
+  /** One turn of the event loop. */
+  readonly turn: () => Promise<void>;
+};
+
+const NAP_WORD = new Int32Array(new SharedArrayBuffer(4));
+
+/** Blocks the thread for as long, or a little longer. */
+export const napOnThread = (ms: number): void => void Atomics.wait(NAP_WORD, 0, 0, ms);
+
+/** The pause after that long without activity. */
+export const pauseAfter = (idleMs: number): number =>
+  idleMs < BUSY_MS ? BUSY_PAUSE_MS : Math.min(IDLE_PAUSE_MS_MAX, idleMs * IDLE_SHARE);
+
+export class Pacer {
+  readonly #timers: PacerTimers;
+  readonly #fixedMs: number | null;
+  #activeMs: number;
+  #wake: () => void = () => undefined;
+
+  /** `pollUs` fixes the pause; null lets it follow the activity. */
+  constructor(pollUs: number | null, timers: PacerTimers) {
+    this.#timers = timers;
+    this.#fixedMs = pollUs === null ? null : pollUs / 1000;
+    this.#activeMs = timers.nowMs();
+  }
+
+  /** Something happened: the next pauses are short, and one that is under way ends. */
+  active(): void {
+    this.#activeMs = this.#timers.nowMs();
+    this.#wake();
+  }
+
+  /** Rests until the next poll is due. Always gives the event loop its turn. */
+  async pause(): Promise<void> {
+    const pauseMs = this.#fixedMs ?? pauseAfter(this.#timers.nowMs() - this.#activeMs);
+    if (pauseMs < TIMER_MS_MIN) {
+      // What was begun goes out before this thread blocks, and what came is taken in after.
+      await this.#timers.turn();
+      if (pauseMs > 0) this.#timers.nap(pauseMs);
+      await this.#timers.turn();
+      return;
+    }
+    const over = this.woken();
+    const cancel = this.#timers.after(pauseMs, this.#wake);
+    await over;
+    cancel();
+  }
+
+  /** Resolves with the next activity. One at a time waits for it. */
+  woken(): Promise<void> {
+    return new Promise((resolve) => (this.#wake = resolve));
+  }
+}

@@ -1,0 +1,71 @@
+/** `holdfast evidence`: what this machine does, in six files that others can read. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { verdict } from "../trial/check-report.ts";
+import { ownCommand, runProgram } from "./child-program.ts";
+import type { CommandFunction } from "../context.ts";
+import { makeDevice } from "./evidence-device.ts";
+import {
+  ownerWords,
+  type Evidence,
+  type EvidenceFlags,
+  type EvidenceStage,
+  type EvidenceStep,
+} from "./evidence-step.ts";
+import { makeTransport } from "./evidence-transport.ts";
+import { makeUtilisation } from "./evidence-utilisation.ts";
+import { EXIT } from "../exit-code.ts";
+import { hostFacts } from "./host-facts.ts";
+import { complain, exitOfSignal } from "../owner-session.ts";
+import { withScratchFolder } from "../scratch-folder.ts";
+import type { Surroundings } from "../surroundings.ts";
+
+/** Evidence is what a command of ours printed; it passes where that exited with 0. */
+const printed =
+  (wordsOf: (flags: EvidenceFlags) => readonly string[]) =>
+  async ({ surroundings, flags, scratch }: EvidenceStage): Promise<Evidence> => {
+    const all = [...wordsOf(flags), ...ownerWords(flags)];
+    const run = await runProgram(surroundings, ownCommand(surroundings, all), scratch);
+    const text = `${run?.output ?? ""}(exit ${String(run?.code ?? "by a signal")})`;
+    return { command: `holdfast ${all.join(" ")}`, text, pass: run?.code === EXIT.ok };
+  };
+
+const STEPS: readonly EvidenceStep[] = [
+  { file: "01-self-test.txt", make: printed(() => ["self-test"]) },
+  { file: "02-utilisation.txt", make: makeUtilisation },
+  {
+    file: "03-timings.txt",
+    make: printed(({ roundMs }) => ["bench", "--round-ms", String(roundMs)]),
+  },
+  { file: "04-device.txt", make: makeDevice },
+  { file: "05-mutation.txt", make: printed(() => ["mutation-test"]) },
+  { file: "06-daemon-transport.txt", make: makeTransport },
+];
+
+export const evidenceCommand: CommandFunction<EvidenceFlags> = async (surroundings, flags) => {
+  const folder = resolve(surroundings.workingDirectory, flags.dir);
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    complain(surroundings, `mkdir ${folder}: ${code}; --dir names another folder`);
+    return EXIT.badUsage;
+  }
+  const forget = surroundings.onSignal((signal) => surroundings.exit(exitOfSignal(signal)));
+  return withScratchFolder(surroundings, async (scratch) => {
+    let isPass = true;
+    for (const { file, make } of STEPS) {
+      const evidence = await make({ surroundings, flags, scratch });
+      writeFileSync(join(folder, file), `${headOf(surroundings, evidence)}\n${evidence.text}\n`);
+      isPass &&= evidence.pass;
+      surroundings.output.write(`${verdict(evidence.pass)} ${join(flags.dir, file)}\n`);
+    }
+    return isPass ? EXIT.ok : EXIT.checkFailed;
+  }).finally(forget);
+};
+
+/** What made the file, when, and on what. */
+function headOf({ now, version }: Surroundings, { command }: Evidence): string {
+  const date = now().toISOString().replace("T", " ").slice(0, 16);
+  return [`$ ${command}`, `date  ${date} UTC`, ...hostFacts(version()), ""].join("\n");
+}

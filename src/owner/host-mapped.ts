@@ -1,0 +1,164 @@
+/**
+ * Files that are memory, such as a guest's RAM, seen in place: each is mapped and page-locked once,
+ * in views, and kept, so that copies go straight between it and the device.
+ */
+import { closeSync, constants, fstatSync, openSync, statSync, type Stats } from "node:fs";
+
+import {
+  fileCall,
+  FileError,
+  fillHoles,
+  mapFile,
+  NATIVE_VIEW_BYTES_MAX,
+  type FileView,
+} from "../base/mod.ts";
+import type { GpuContext, HostBuffer } from "../gpu/mod.ts";
+import { splitAtViews, type HostPiece } from "./host-memory.ts";
+
+/** Files that one die keeps mapped between jobs, of as many guests; the latest are kept. */
+const MAPPED_FILES_MAX = 64;
+
+/** Holes are filled by stretches of this size: that of a huge page. */
+const STRETCH_BYTES = 2 * 1024 * 1024;
+
+type LockedView = {
+  readonly view: FileView;
+  /** Null: it could not be page-locked. */
+  readonly buffer: HostBuffer | null;
+};
+
+type MappedFile = {
+  readonly path: string;
+  readonly file: number;
+  readonly status: Pick<Stats, "dev" | "ino">;
+  readonly heldBytes: number;
+  readonly views: Map<number, LockedView>;
+  /** Stretches that have no holes any more. */
+  readonly filled: Set<number>;
+};
+
+export type MappedFilesOptions = {
+  readonly adopt: GpuContext["adoptHost"];
+  /** Takes one line about a file whose copies are slower than they could be. */
+  readonly note: (line: string) => void;
+};
+
+export class MappedFiles {
+  readonly #options: MappedFilesOptions;
+  readonly #files = new Map<string, MappedFile>();
+
+  constructor(options: MappedFilesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The pieces of a range that is read. Throws FileError where the file is missing, is no plain
+   * file, or does not hold the range.
+   */
+  source(path: string, offset: number, bytes: number): readonly HostPiece[] {
+    return this.#pieces(this.#fileOf(path), offset, bytes);
+  }
+
+  /** The pieces of a range that is written; its holes are filled first. */
+  target(path: string, offset: number, bytes: number): readonly HostPiece[] {
+    const mapped = this.#fileOf(path);
+    const pieces = this.#pieces(mapped, offset, bytes);
+    fillStretches(mapped, offset, bytes);
+    return pieces;
+  }
+
+  /**
+   * To be called before each job, while nothing is copying from or to any of them: lets go of files
+   * that are no longer what was mapped, gone, replaced, or of another size. A file that was cut
+   * short must not be touched beyond its end, and its locked pages are not its own any more.
+   */
+  sweep(): void {
+    for (const mapped of this.#files.values()) {
+      const now = statSync(mapped.path, { throwIfNoEntry: false });
+      const isTooMany = this.#files.size > MAPPED_FILES_MAX;
+      if (isTooMany || now === undefined || !isUnchanged(now, mapped)) this.#drop(mapped);
+    }
+  }
+
+  #fileOf(path: string): MappedFile {
+    const mapped = this.#files.get(path) ?? openFile(path);
+    // The latest comes last, so that the sweep meets the oldest first.
+    this.#files.delete(path);
+    this.#files.set(path, mapped);
+    return mapped;
+  }
+
+  #pieces(mapped: MappedFile, offset: number, bytes: number): readonly HostPiece[] {
+    const { path, heldBytes } = mapped;
+    if (!(Number.isSafeInteger(offset) && offset >= 0 && offset + bytes <= heldBytes)) {
+      const detail = `holds ${heldBytes} bytes; ${bytes} at ${offset} do not lie in it`;
+      throw new FileError({ code: "SHORT", call: "mmap", path, detail });
+    }
+    return splitAtViews(offset, bytes).map(({ view, at, count }) => {
+      const { view: mapping, buffer } = this.#viewOf(mapped, view);
+      const pinned = buffer === null ? null : { buffer, offset: at };
+      return { bytes: mapping.bytes.subarray(at, at + count), pinned };
+    });
+  }
+
+  /** The view of that number, mapped on first touch. */
+  #viewOf(mapped: MappedFile, index: number): LockedView {
+    const held = mapped.views.get(index);
+    if (held !== undefined) return held;
+    const start = index * NATIVE_VIEW_BYTES_MAX;
+    const bytes = Math.min(NATIVE_VIEW_BYTES_MAX, mapped.heldBytes - start);
+    const view = mapFile(mapped, start, bytes);
+    const buffer = this.#options.adopt(view.bytes);
+    const isNews = ![...mapped.views.values()].some((other) => other.buffer === null);
+    if (!buffer.ok && isNews) {
+      const { path } = mapped;
+      this.#options.note(`${path} is copied in two steps, since ${buffer.error.message}`);
+    }
+    const locked = { view, buffer: buffer.ok ? buffer.value : null };
+    mapped.views.set(index, locked);
+    return locked;
+  }
+
+  #drop(mapped: MappedFile): void {
+    this.#files.delete(mapped.path);
+    for (const view of mapped.views.values()) release(view);
+    closeSync(mapped.file);
+  }
+}
+
+const isUnchanged = (now: Stats, { status, heldBytes }: MappedFile): boolean =>
+  now.dev === status.dev && now.ino === status.ino && now.size === heldBytes;
+
+function openFile(path: string): MappedFile {
+  // O_NONBLOCK: a FIFO is to be refused, not waited for.
+  const flags = constants.O_RDWR | constants.O_NONBLOCK;
+  const file = fileCall("open", path, () => openSync(path, flags));
+  try {
+    const status = fileCall("fstat", path, () => fstatSync(file));
+    if (!status.isFile()) {
+      const detail = "is no regular file, so it cannot be memory";
+      throw new FileError({ code: "ENODEV", call: "mmap", path, detail });
+    }
+    const { dev, ino, size } = status;
+    const [views, filled] = [new Map<number, LockedView>(), new Set<number>()];
+    return { path, file, status: { dev, ino }, heldBytes: size, views, filled };
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+}
+
+function release({ view, buffer }: LockedView): void {
+  buffer?.free();
+  view.unmap();
+}
+
+function fillStretches(mapped: MappedFile, offset: number, bytes: number): void {
+  const last = Math.floor((offset + bytes - 1) / STRETCH_BYTES);
+  for (let stretch = Math.floor(offset / STRETCH_BYTES); stretch <= last; stretch++) {
+    if (mapped.filled.has(stretch)) continue;
+    const start = stretch * STRETCH_BYTES;
+    fillHoles(mapped, start, Math.min(STRETCH_BYTES, mapped.heldBytes - start));
+    mapped.filled.add(stretch);
+  }
+}

@@ -1,0 +1,150 @@
+// What a job record asks for, run in a die host over a real backend.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { catalogueKernel, launchShape, selfTestA, selfTestB } from "../src/gpu/mod.ts";
+import type { Job, JobArgument, JobProof, JobResult } from "../src/owner/mod.ts";
+import { testFolder } from "./fakes/spawn-fake.ts";
+import { openRealBench } from "./job-bench.ts";
+
+const folder = testFolder();
+const { run } = await openRealBench();
+
+const basePath = fileURLToPath(new URL("../../kernels/base.ptx", import.meta.url));
+const base = { name: "base.ptx", path: basePath };
+
+/** vadd over the self-test's operands, in one payload. */
+function vaddJob(elements: number, entry: "vadd" | "vadd_mutated"): Job {
+  const bytes = 4 * elements;
+  const [input, output] = [join(folder, "in"), join(folder, "out")];
+  const operands = [selfTestA(elements), selfTestB(elements)].map(
+    ({ buffer }) => new Uint8Array(buffer),
+  );
+  writeFileSync(input, Buffer.concat(operands));
+  const operand = (offset: number): JobArgument => ({
+    kind: "buffer",
+    bytes,
+    source: { kind: "payload", offset },
+    target: null,
+  });
+  const target = { kind: "payload", offset: 0 } as const;
+  return {
+    module: base,
+    entry,
+    ...launchShape(catalogueKernel(entry), elements),
+    sharedBytes: 0,
+    timeoutMs: 60_000,
+    payload: {
+      input: { path: input, bytes: 2 * bytes },
+      output: { path: output, bytes, placement: "rename" },
+    },
+    arguments: [
+      { kind: "buffer", bytes, source: { kind: "zero" }, target },
+      operand(0),
+      operand(bytes),
+      { kind: "scalar", type: "u32", value: String(elements) },
+    ],
+    check: {
+      reference: "vadd",
+      extent: "full",
+      elements,
+      iterations: 0,
+      sampleSeed: "1",
+      sums: [{ argument: 0, type: "f32" }],
+    },
+  };
+}
+
+function proofOf(result: JobResult): JobProof {
+  assert.ok(result.status === "ok", result.status === "ok" ? "" : result.cause.message);
+  assert.ok(result.proof !== null);
+  return result.proof;
+}
+
+test("vadd and its mutation give the published figures", async () => {
+  const elements = 2 ** 20;
+  const right = proofOf(await run(vaddJob(elements, "vadd")));
+  assert.deepEqual([right.checked, right.bad, right.checksum], [elements, 0, "392344090.5"]);
+  const out = new Float32Array(new Uint8Array(readFileSync(join(folder, "out"))).buffer);
+  assert.deepEqual([out.length, out[1], out[999]], [elements, 0.75, 500]);
+  const mutated = proofOf(await run(vaddJob(elements, "vadd_mutated")));
+  assert.deepEqual([mutated.bad, mutated.checksum], [elements, "393392666.5"]);
+  assert.deepEqual(mutated.firstBad, { index: 0, expected: "0", actual: "1" });
+});
+
+test("sizes around a block and around a turn of the check", async () => {
+  for (const elements of [1, 255, 256, 257, 2 ** 20 + 1]) {
+    const { checked, bad } = proofOf(await run(vaddJob(elements, "vadd")));
+    assert.deepEqual([checked, bad], [elements, 0]);
+  }
+});
+
+test("a module is launched by its hash, or not at all", async () => {
+  const sha256 = createHash("sha256").update(readFileSync(basePath)).digest("hex");
+  const job = vaddJob(100, "vadd");
+  assert.equal(proofOf(await run({ ...job, module: { ...base, sha256 } })).bad, 0);
+  const other = await run({ ...job, module: { ...base, sha256: "0".repeat(64) } });
+  assert.ok(other.status === "refused");
+  assert.equal(other.cause.name, "module_changed");
+});
+
+test("a kernel's own arguments may lie in one buffer", async () => {
+  const job = vaddJob(1000, "vadd");
+  const [out, , b, count] = job.arguments;
+  assert.ok(out?.kind === "buffer" && b !== undefined && count !== undefined);
+  const { check, ...unchecked } = job;
+  assert.ok(check !== undefined);
+  const inPlace: JobArgument = { ...out, source: { kind: "payload", offset: 0 } };
+  const alias: JobArgument = { kind: "alias", argument: 0, offset: 0 };
+  const result = await run({ ...unchecked, arguments: [inPlace, alias, b, count] });
+  assert.equal(result.status, "ok");
+  const sums = new Float32Array(new Uint8Array(readFileSync(join(folder, "out"))).buffer);
+  const b999 = 0.25 * (999 % 997);
+  assert.deepEqual([sums[0], sums[999]], [0, 0.5 * 999 + b999]);
+});
+
+test("operands and results in a guest's memory of 4 GiB, low and high", async () => {
+  const path = join(folder, "ram");
+  const file = openSync(path, "w+");
+  const elements = 300_000;
+  const bytes = 4 * elements;
+  try {
+    ftruncateSync(file, 4 * 2 ** 30);
+    const windows = [2 ** 20, 2 ** 31 - 8, 3 * 2 ** 30 - bytes / 2];
+    for (const start of windows) {
+      const [a, b, c] = [start, start + bytes, start + 2 * bytes];
+      writeSync(file, new Uint8Array(selfTestA(elements).buffer), 0, bytes, a);
+      writeSync(file, new Uint8Array(selfTestB(elements).buffer), 0, bytes, b);
+      const { payload, ...job } = vaddJob(elements, "vadd");
+      assert.ok(payload !== undefined);
+      const at = (offset: number) => ({ kind: "memory", path, offset }) as const;
+      const [, , , count] = job.arguments;
+      assert.ok(count !== undefined);
+      const arrays: JobArgument[] = [
+        { kind: "buffer", bytes, source: { kind: "zero" }, target: at(c) },
+        { kind: "buffer", bytes, source: at(a), target: null },
+        { kind: "buffer", bytes, source: at(b), target: null },
+      ];
+      const { bad, checked } = proofOf(await run({ ...job, arguments: [...arrays, count] }));
+      assert.deepEqual([bad, checked], [0, elements]);
+      const sums = new Float32Array(elements);
+      readSync(file, new Uint8Array(sums.buffer), 0, bytes, c);
+      assert.deepEqual([sums[1], sums[999]], [0.75, 500]);
+    }
+  } finally {
+    closeSync(file);
+    rmSync(path);
+  }
+});
