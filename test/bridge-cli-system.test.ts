@@ -39,6 +39,8 @@ const BAD_USAGE: readonly (readonly [words: string, error: RegExp])[] = [
   [`${V2} --poll-us 0`, /--poll-us: '0' is no whole number from 1 to 1000000/],
   [`${V2} --die 32`, /--die: '32' is no whole number from 0 to 31/],
   [`${V2} --timeout-max-ms 10`, /--timeout-max-ms 10 is below --timeout-ms 60000/],
+  [`${V2} --fault smoke`, /--fault: 'smoke' is no fault; write e\.g\. wrong-element:1/],
+  [`${V2} --fault wrong-element:x`, /--fault: 'x' is no whole number from 0 to/],
   [`${V2} extra`, /surplus argument 'extra'/],
   ["self-test --dir none-such", /mkdtemp .*none-such.*ENOENT; --dir names another folder/],
   ["self-test --die 32", /--die: '32'/],

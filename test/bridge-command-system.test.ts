@@ -1,14 +1,18 @@
 // `holdfast bridge` as a process on the software GPU, and a producer outside of it.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CUBB2_JOB, OPERATION, STATUS } from "../src/records/mod.ts";
+import { systemClock } from "../src/base/mod.ts";
+import { createGuestMemory, HIGH_WINDOW } from "../src/cli/self-test/guest-memory.ts";
+import { CUBB2_JOB, CUBB_JOB, OPERATION, STATUS } from "../src/records/mod.ts";
 import { vaddInput, vaddRecord } from "../src/cli/trial/job-record.ts";
-import { putWhole } from "../src/cli/trial/producer.ts";
+import { createProducerV1, putWhole } from "../src/cli/trial/producer.ts";
 import { BridgeProcess, filesIn, producerOver, slowJob } from "./bridge-process.ts";
 import { testFolder } from "./fakes/spawn-fake.ts";
+import { PROGRAM } from "./repl-process.ts";
 
 const root = testFolder();
 let folders = 0;
@@ -87,6 +91,36 @@ suite("holdfast bridge, started", () => {
     assert.doesNotMatch(bridge.errors(), /ready/);
   });
 
+  test("serves a v1 mailbox over a guest's RAM", async () => {
+    const folder = newFolder();
+    mkdirSync(folder);
+    const memory = createGuestMemory(join(folder, "ram"));
+    const bridge = new BridgeProcess(folder, ["--ram", memory.path, "--ram-low-size", "2Gi"]);
+    const [from, to] = [HIGH_WINDOW + 4096, 65_536];
+    memory.write(from, INPUT);
+    const producer = createProducerV1({ ...bridge.files, clock: systemClock, waitMsMax: 40_000 });
+    const [gpaA, gpaC] = [BigInt(from), BigInt(to)];
+    const job = { seq: 5n, op: OPERATION.mail, n: INPUT.length / 4, gpaA, gpaB: 0n, gpaC };
+    producer.post(CUBB_JOB.encode(job));
+    assert.equal((await producer.waitForDone(5n))?.status, STATUS.ok);
+    assert.deepEqual(memory.read(to, INPUT.length), INPUT);
+    await bridge.waitFor(/^CUBB job seq=5 op=1 n=2048 gpu="Holdfast .* status=ok .* bad=0\n/m);
+    assert.match(bridge.errors(), /serving mailbox \(v1\): .* ram_low_bytes=2147483648\n/);
+    bridge.child.kill("SIGTERM");
+    assert.equal(await bridge.code, 0);
+    memory.close();
+  });
+
+  test("faults are for the software GPU only", () => {
+    const words = "bridge --job j --in i --out o --done d --fault wrong-element:1".split(" ");
+    const run = spawnSync(process.execPath, [PROGRAM, ...words], { encoding: "utf8", cwd: root });
+    assert.equal(run.status, 2);
+    assert.match(
+      run.stderr,
+      /holdfast: faults are made in the software GPU only: use --backend soft/,
+    );
+  });
+
   test("serves several mailboxes from a file", async () => {
     const folder = newFolder();
     const names = ["first", "second"] as const;
@@ -106,6 +140,35 @@ suite("holdfast bridge, started", () => {
     assert.equal(await bridge.code, 0);
     for (const name of names) assert.match(bridge.errors(), new RegExp(`${name}: jobs=1 `));
     assert.equal(bridge.output().match(/^CUBB2 /gm)?.length, 2);
+  });
+});
+
+suite("a device that is wrong", () => {
+  const elements = 64 * 1024;
+  const input = vaddInput(elements);
+
+  for (const [verify, isCaught] of [
+    ["full", true],
+    ["sample", true],
+    ["none", false],
+  ] as const) {
+    test(`--verify ${verify} ${isCaught ? "catches" : "does not see"} one wrong element`, async () => {
+      const words = ["--once", "--fault", "wrong-element:7", "--verify", verify];
+      const bridge = new BridgeProcess(newFolder(), words);
+      // 64 pages: a sample of 64 of them is all of them, and misses nothing.
+      bridge.post(vaddRecord({ seq: 1n }, elements), input);
+      assert.equal(await bridge.code, isCaught ? 1 : 0);
+      const status = isCaught ? "verify_failed" : "ok";
+      const bad = isCaught ? 1 : 0;
+      assert.match(bridge.output(), new RegExp(` status=${status} .* bad=${bad} `));
+    });
+  }
+
+  test("and one that is not passes the same checks", async () => {
+    const bridge = new BridgeProcess(newFolder(), ["--once", "--verify", "full"]);
+    bridge.post(vaddRecord({ seq: 1n }, elements), input);
+    assert.equal(await bridge.code, 0);
+    assert.match(bridge.output(), / status=ok .* bad=0 /);
   });
 });
 

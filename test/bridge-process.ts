@@ -28,7 +28,7 @@ export class BridgeProcess {
     this.files = filesIn(folder);
     const words = [
       ...["bridge", "--backend", "soft", "--dies", "1", "--state-dir", join(folder, "state")],
-      ...(flags.includes("--config") ? [] : wordsOf(this.files)),
+      ...(flags.includes("--config") ? [] : wordsOf(this.files, flags.includes("--ram"))),
       ...flags,
     ];
     this.child = spawn(process.execPath, [PROGRAM, ...words], { stdio: "pipe" });
@@ -80,8 +80,10 @@ export function filesIn(folder: string): Files {
 export const producerOver = (files: Files): Producer<Cbd2Done> =>
   createProducerV2({ ...files, clock: systemClock, waitMsMax: WAIT_MS_MAX });
 
-const wordsOf = (files: Files): readonly string[] =>
-  Object.entries(files).flatMap(([name, path]) => [`--${name}`, path]);
+const wordsOf = ({ job, done, ...payload }: Files, isV1: boolean): readonly string[] =>
+  Object.entries({ job, done, ...(isV1 ? {} : payload) }).flatMap(([name, path]) => [
+    ...[`--${name}`, path],
+  ]);
 
 /** slow_add over 1024 elements: how long it runs is up to `iters`. */
 export const slowJob = (seq: bigint, iters: number, timeoutMs = 0): Cubb2Job =>

@@ -8,70 +8,21 @@ import {
   readFileSync,
   readSync,
   rmSync,
-  writeFileSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { catalogueKernel, launchShape, selfTestA, selfTestB } from "../src/gpu/mod.ts";
-import type { Job, JobArgument, JobProof, JobResult } from "../src/owner/mod.ts";
+import { selfTestA, selfTestB } from "../src/gpu/mod.ts";
+import type { Job, JobArgument } from "../src/owner/mod.ts";
 import { testFolder } from "./fakes/spawn-fake.ts";
 import { openRealBench } from "./job-bench.ts";
+import { base, basePath, proofOf, vaddJobIn } from "./vadd-job.ts";
 
 const folder = testFolder();
 const { run } = await openRealBench();
 
-const basePath = fileURLToPath(new URL("../../kernels/base.ptx", import.meta.url));
-const base = { name: "base.ptx", path: basePath };
-
-/** vadd over the self-test's operands, in one payload. */
-function vaddJob(elements: number, entry: "vadd" | "vadd_mutated"): Job {
-  const bytes = 4 * elements;
-  const [input, output] = [join(folder, "in"), join(folder, "out")];
-  const operands = [selfTestA(elements), selfTestB(elements)].map(
-    ({ buffer }) => new Uint8Array(buffer),
-  );
-  writeFileSync(input, Buffer.concat(operands));
-  const operand = (offset: number): JobArgument => ({
-    kind: "buffer",
-    bytes,
-    source: { kind: "payload", offset },
-    target: null,
-  });
-  const target = { kind: "payload", offset: 0 } as const;
-  return {
-    module: base,
-    entry,
-    ...launchShape(catalogueKernel(entry), elements),
-    sharedBytes: 0,
-    timeoutMs: 60_000,
-    payload: {
-      input: { path: input, bytes: 2 * bytes },
-      output: { path: output, bytes, placement: "rename" },
-    },
-    arguments: [
-      { kind: "buffer", bytes, source: { kind: "zero" }, target },
-      operand(0),
-      operand(bytes),
-      { kind: "scalar", type: "u32", value: String(elements) },
-    ],
-    check: {
-      reference: "vadd",
-      extent: "full",
-      elements,
-      iterations: 0,
-      sampleSeed: "1",
-      sums: [{ argument: 0, type: "f32" }],
-    },
-  };
-}
-
-function proofOf(result: JobResult): JobProof {
-  assert.ok(result.status === "ok", result.status === "ok" ? "" : result.cause.message);
-  assert.ok(result.proof !== null);
-  return result.proof;
-}
+const vaddJob = (elements: number, entry: "vadd" | "vadd_mutated"): Job =>
+  vaddJobIn(folder, elements, entry);
 
 test("vadd and its mutation give the published figures", async () => {
   const elements = 2 ** 20;

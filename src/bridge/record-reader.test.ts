@@ -116,7 +116,7 @@ for (const [name, repost] of REPOSTS) {
     writeFileSync(path, RECORD);
     settle(reader);
     for (let looks = 0; looks < 40; looks++) {
-      clock.ms += 10;
+      clock.ms += 100;
       assert.equal(reader.look().kind, "same");
     }
     repost(path);

@@ -23,10 +23,10 @@ const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 const IDLE_CODES: ReadonlySet<string> = new Set(["EAGAIN", "ENOENT", "ENOTDIR", "ENODEV", "ENXIO"]);
 
 /**
- * From this long after a file was written its times tell of every further write: the kernel's
- * clock for them goes in steps of up to 10 ms.
+ * From this long after a file was written its times tell of every further write: they go in steps
+ * of the kernel's clock, up to 10 ms, on old ext4 of 1 s, and on FAT of 2 s.
  */
-const CLOCK_STEP_MS_MAX = 100;
+const TIME_STEP_MS_MAX = 2500;
 
 /** Of so many looks one reads the file even so: what is written through a mapping shows no time. */
 const LOOKS_PER_READ = 16;
@@ -89,7 +89,7 @@ export class RecordReader {
       const count = this.#read(file);
       if (count === 0) return this.#idle();
       if (this.#isSettled(count, stats)) {
-        this.#isTimeTold = isPlain && this.#nowMs() - this.#settledMs > CLOCK_STEP_MS_MAX;
+        this.#isTimeTold = isPlain && this.#nowMs() - this.#settledMs > TIME_STEP_MS_MAX;
         return SAME;
       }
       return this.#sight(file, count, isPlain);

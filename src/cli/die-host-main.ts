@@ -2,13 +2,14 @@
  * A die host's process: all native code and all devices live in here. It is started by the owner
  * with one socket, and ends when that closes, however the owner went.
  *
- *   node die-host-main.js --backend auto|cuda|soft --dies N
+ *   node die-host-main.js --backend auto|cuda|soft --dies N [--fault wrong-element:SEED]
  */
 import { Socket } from "node:net";
 import { parseArgs } from "node:util";
 
-import { err, ok, systemClock, type Result } from "../base/mod.ts";
+import { err, invariant, ok, systemClock, type Result } from "../base/mod.ts";
 import type { Gpu, GpuRefusal, ReadSignatures } from "../gpu/mod.ts";
+import type { InjectedFault } from "../gpu-soft/mod.ts";
 import { DieHost, HOST_SOCKET_FD, type OpenedGpu } from "../owner/mod.ts";
 
 type OpenGpu = () => Result<OpenedGpu, GpuRefusal>;
@@ -16,9 +17,17 @@ type OpenGpu = () => Result<OpenedGpu, GpuRefusal>;
 /** sysexits.h: EX_SOFTWARE. */
 const EXIT_BUG = 70;
 
-async function softOpener(dies: number): Promise<() => Gpu> {
+/** What `--fault` says: null where it was not given. The owner has checked what a user typed. */
+function faultOf(text: string | undefined): InjectedFault | null {
+  if (text === undefined) return null;
+  const seed = /^wrong-element:(\d+)$/.exec(text)?.[1];
+  invariant(seed !== undefined, `--fault ${text}: use wrong-element:SEED`);
+  return { kind: "wrong-element", seed: Number(seed) };
+}
+
+async function softOpener(dies: number, fault: InjectedFault | null): Promise<() => Gpu> {
   const { openSoftGpu } = await import("../gpu-soft/mod.ts");
-  return () => openSoftGpu({ devices: dies });
+  return () => openSoftGpu({ devices: dies, fault });
 }
 
 async function cudaOpener(): Promise<() => Result<Gpu, GpuRefusal>> {
@@ -35,13 +44,18 @@ async function cudaOpener(): Promise<() => Result<Gpu, GpuRefusal>> {
 }
 
 /** Loads the code of the backend, and of no other: CUDA's brings native code into the process. */
-async function openerOf(backend: string, dies: number): Promise<OpenGpu> {
+async function openerOf(
+  backend: string,
+  dies: number,
+  fault: InjectedFault | null,
+): Promise<OpenGpu> {
+  invariant(fault === null || backend === "soft", "faults are made in the software GPU only");
   if (backend === "soft") {
-    const openSoft = await softOpener(dies);
+    const openSoft = await softOpener(dies, fault);
     return () => ok({ gpu: openSoft(), note: null });
   }
   const openCuda = await cudaOpener();
-  const openSoft = backend === "auto" ? await softOpener(dies) : null;
+  const openSoft = backend === "auto" ? await softOpener(dies, null) : null;
   return () => {
     const gpu = openCuda();
     if (gpu.ok) return ok({ gpu: gpu.value, note: null });
@@ -69,6 +83,7 @@ const { values: flags } = parseArgs({
   options: {
     backend: { type: "string", default: "auto" },
     dies: { type: "string", default: "2" },
+    fault: { type: "string" },
   },
 });
 process.on("uncaughtException", (error) => {
@@ -78,7 +93,7 @@ process.on("uncaughtException", (error) => {
 if (flags.backend !== "soft") await endEvenIfStuck();
 const socket = new Socket({ fd: HOST_SOCKET_FD });
 const host = new DieHost({
-  openGpu: await openerOf(flags.backend, Number(flags.dies)),
+  openGpu: await openerOf(flags.backend, Number(flags.dies), faultOf(flags.fault)),
   write: (frame) => void socket.write(frame),
   clock: systemClock,
 });

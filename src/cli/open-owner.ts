@@ -14,6 +14,11 @@ export type OwnerRequest = {
   readonly stateDirectory: string;
   /** How long the work kernel may run. */
   readonly timeoutMs: number;
+  /**
+   * Makes the software GPU compute wrongly (one bit of an output after each launch), to see that it
+   * is found. Null, or left out: it does not. Refused where the backend is not `soft`.
+   */
+  readonly fault?: { readonly kind: "wrong-element"; readonly seed: number } | null;
   /** Takes what the owner does, a line a step, and what isBackendNote tells apart. */
   readonly log: Log;
 };

@@ -19,7 +19,7 @@ const DIES_DEFAULT = 2;
 const SIM_ACQUIRE_MS = 1;
 
 export type WiringOptions = {
-  /** What starts a die host; `--backend B --dies N` is appended. */
+  /** What starts a die host; `--backend B --dies N`, and the like, is appended. */
   readonly dieHostCommand: readonly [string, ...string[]];
   /** Absolute path of kernels/base.ptx. */
   readonly basePayload: string;
@@ -35,8 +35,13 @@ export function createOpenOwner(options: WiringOptions): OpenOwner {
       const message = `--slot bar_swap is not supported by this version; ${mend}`;
       return Promise.resolve(err({ code: "not_supported", message }));
     }
-    const { backend, dies, log, timeoutMs, stateDirectory } = request;
+    const { backend, dies, log, timeoutMs, stateDirectory, fault = null } = request;
+    if (fault !== null && backend !== "soft") {
+      const message = `faults are made in the software GPU only: use --backend soft`;
+      return Promise.resolve(err({ code: "not_supported", message }));
+    }
     const hostFlags = ["--backend", backend, "--dies", String(dies ?? DIES_DEFAULT)];
+    if (fault !== null) hostFlags.push("--fault", `${fault.kind}:${fault.seed}`);
     const launchHost = createHostLauncher({ command: [...dieHostCommand, ...hostFlags], log });
     const owner = createOwner({
       board,

@@ -8,9 +8,14 @@ import type { MemoryBudget } from "./memory-budget.ts";
 import type { MemoryShelf } from "./memory-shelf.ts";
 import { Scheduler } from "./scheduler.ts";
 import { ScratchMemory } from "./scratch-memory.ts";
+import { createSpoiler, type InjectedFault } from "./wrong-element.ts";
 
 /** What all contexts of a device share. */
-export type SoftDevice = { readonly budget: MemoryBudget; readonly shelf: MemoryShelf };
+export type SoftDevice = {
+  readonly budget: MemoryBudget;
+  readonly shelf: MemoryShelf;
+  readonly fault: InjectedFault | null;
+};
 
 /**
  * What the parts of a context share: its memory, its scheduler, and whether it is still there. Each
@@ -37,6 +42,7 @@ export class ContextCore {
       memory: this.memory,
       clock: this.clock,
       workers,
+      spoil: device.fault === null ? null : createSpoiler(this.memory, device.fault),
       wake: () => {
         this.scheduler.pump();
       },

@@ -15,6 +15,8 @@ export type AcceptedLaunch = FaultedLaunch & {
   readonly sharedBytes: number;
   readonly dynamicSharedBytes: number;
   readonly parameters: Uint8Array;
+  /** Where in the parameters an address may lie. */
+  readonly addressOffsets: readonly number[];
   /** Address of the module's data segment; 0 where it has none. */
   readonly moduleData: number;
   readonly scratch: ScratchAreas;
@@ -45,6 +47,7 @@ export class ThreadExecutor implements Executor {
   readonly #clock: DeviceClock;
   readonly #workers: number;
   readonly #wake: () => void;
+  readonly #spoil: ((launch: AcceptedLaunch) => void) | null;
   #pool: WorkerPool | null = null;
   #startedNs = 0;
   #isUp = false;
@@ -55,11 +58,14 @@ export class ThreadExecutor implements Executor {
     readonly clock: DeviceClock;
     readonly workers: number;
     readonly wake: () => void;
+    /** Called with each launch that has ended; null for a device that is right. */
+    readonly spoil: ((launch: AcceptedLaunch) => void) | null;
   }) {
     this.#memory = options.memory;
     this.#clock = options.clock;
     this.#workers = options.workers;
     this.#wake = options.wake;
+    this.#spoil = options.spoil;
   }
 
   isReady = (): boolean => {
@@ -93,6 +99,7 @@ export class ThreadExecutor implements Executor {
       case "running":
         return state;
       case "done":
+        if (this.#launch !== null) this.#spoil?.(this.#launch);
         this.#launch = null;
         return { kind: "done", endNs: this.#clock.at(state.endNs) };
       case "failed":

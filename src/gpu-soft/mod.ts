@@ -1,2 +1,3 @@
 export { openSoftGpu } from "./open-soft-gpu.ts";
 export type { SoftGpuOptions } from "./soft-gpu.ts";
+export type { InjectedFault } from "./wrong-element.ts";

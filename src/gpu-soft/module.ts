@@ -15,6 +15,8 @@ export class SoftKernel implements GpuKernel {
   readonly module: SoftModule;
   readonly compiled: CompiledKernel;
   readonly pool: PoolKernel;
+  /** Offsets of the parameters that may be addresses. */
+  readonly addressOffsets: readonly number[];
 
   constructor(module: SoftModule, compiled: CompiledKernel, pool: PoolKernel) {
     this.name = compiled.name;
@@ -27,6 +29,9 @@ export class SoftKernel implements GpuKernel {
     this.module = module;
     this.compiled = compiled;
     this.pool = pool;
+    this.addressOffsets = this.parameters
+      .filter(({ type, bytes }) => bytes === 8 && !type.startsWith("f"))
+      .map(({ offset }) => offset);
   }
 }
 

@@ -11,6 +11,7 @@ import { MemoryBudget } from "./memory-budget.ts";
 import { MemoryShelf } from "./memory-shelf.ts";
 import { refuse } from "./refusal.ts";
 import { HOLDFAST_VERSION } from "./version.ts";
+import type { InjectedFault } from "./wrong-element.ts";
 
 /** The owner numbers dies from 0 to 31. */
 const DEVICES_MAX = 32;
@@ -22,6 +23,8 @@ export type SoftGpuOptions = {
   readonly memoryBytes?: number;
   /** Worker threads of each context, 1 to 256; by default as many as the processor runs at once. */
   readonly workers?: number;
+  /** Makes every device compute wrongly, for those who test that it is found; null: none does. */
+  readonly fault?: InjectedFault | null;
 };
 
 /**
@@ -33,6 +36,7 @@ export function softGpu(options: SoftGpuOptions, compiler: Compiler): Gpu {
     devices,
     memoryBytes = MEMORY_BYTES_DEFAULT,
     workers = Math.min(availableParallelism(), WORKERS_MAX),
+    fault = null,
   } = options;
   checkOption("devices", devices, DEVICES_MAX);
   checkOption("memoryBytes", memoryBytes, MEMORY_BYTES_MAX);
@@ -40,6 +44,7 @@ export function softGpu(options: SoftGpuOptions, compiler: Compiler): Gpu {
   const all = Array.from({ length: devices }, () => ({
     budget: new MemoryBudget(memoryBytes),
     shelf: new MemoryShelf(),
+    fault,
   }));
 
   const infoOf = (ordinal: number): DeviceInfo => ({

@@ -177,16 +177,11 @@ function runKernel(name: string, view: DataView, memoryAt: (offset: number) => U
       return;
     }
     case "slow_add": {
-      const sums = new Map<number, number>();
       const [count, iters] = [view.getUint32(16, true), view.getUint32(20, true)];
       const values = floatsOf(memoryAt(8)).slice(0, count);
-      put(
-        values.map((value) => {
-          const sum = sums.get(value) ?? addOnes(value, iters);
-          sums.set(value, sum);
-          return sum;
-        }),
-      );
+      // The owner's work has a thousand different whole numbers, a million times.
+      const sums = Float64Array.from({ length: 1024 }, (_, value) => addOnes(value, iters));
+      put(values.map((value) => sums[value] ?? addOnes(value, iters)));
     }
   }
 }

@@ -26,7 +26,8 @@ export const bridgeCommand: CommandFunction<BridgeCommandFlags> = async (surroun
   const log = stampedLog((line) => surroundings.errors.write(line), surroundings.now);
   const stateDirectory = stateDirectoryFor(surroundings, flags);
   const dies = flags.dies ?? null;
-  const opened = await surroundings.openOwner({ ...flags, stateDirectory, dies, log });
+  const fault = flags.fault ?? null;
+  const opened = await surroundings.openOwner({ ...flags, stateDirectory, dies, log, fault });
   if (!opened.ok) return exitOfRefusedOwner(surroundings, opened.error);
   const { owner, basePayload } = opened.value;
   try {

@@ -10,6 +10,7 @@ import {
   type OutputFlags,
   type OwnerFlags,
 } from "../flags.ts";
+import type { OwnerRequest } from "../open-owner.ts";
 import { parseSize, parseWhole } from "../size.ts";
 
 export const VERIFY_MODES = [
@@ -18,6 +19,8 @@ export const VERIFY_MODES = [
   "sample",
   "none",
 ] as const satisfies readonly VerifyMode[];
+
+const FAULT_SEED_MAX = 2 ** 32 - 1;
 
 /** Longest pause between polls, one second: more is a mistake in the unit. */
 const POLL_US_MAX = 1_000_000;
@@ -38,6 +41,7 @@ export type BridgeCommandFlags = OwnerFlags &
     readonly die: readonly number[] | undefined;
     readonly timeoutMaxMs: number | undefined;
     readonly forgetSeq: boolean;
+    readonly fault: NonNullable<OwnerRequest["fault"]> | undefined;
   };
 
 const path = (brief: string, placeholder = "PATH") =>
@@ -51,6 +55,13 @@ const path = (brief: string, placeholder = "PATH") =>
 
 const onOff = (brief: string) =>
   ({ kind: "boolean", default: false, withNegated: false, brief }) as const;
+
+/** `wrong-element:SEED`; the seed's low 32 bits count. */
+function parseFault(text: string): NonNullable<OwnerRequest["fault"]> {
+  const [, seed] = /^wrong-element:(.*)$/.exec(text) ?? [];
+  if (seed === undefined) throw new Error(`'${text}' is no fault; write e.g. wrong-element:1`);
+  return { kind: "wrong-element", seed: accepted(parseWhole(seed, 0, FAULT_SEED_MAX)) };
+}
 
 /** What serves, where, and how. */
 export const BRIDGE_FLAGS: FlagParametersForType<BridgeCommandFlags, CliContext> = {
@@ -91,6 +102,13 @@ export const BRIDGE_FLAGS: FlagParametersForType<BridgeCommandFlags, CliContext>
     brief: "fixed pause between polls (default: short while jobs come, longer while none do)",
   },
   forgetSeq: onOff("begin from no last sequence number, whatever was kept of it"),
+  fault: {
+    kind: "parsed",
+    parse: parseFault,
+    optional: true,
+    placeholder: "wrong-element:SEED",
+    brief: "software GPU: wrong-element:SEED spoils each result, to see that checks catch it",
+  },
   json: onOff("print each job line as a JSON object"),
   ...OWNER_FLAGS,
   timeoutMs: {

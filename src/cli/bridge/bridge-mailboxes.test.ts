@@ -25,6 +25,7 @@ const NONE: BridgeCommandFlags = {
   die: undefined,
   timeoutMaxMs: undefined,
   forgetSeq: false,
+  fault: undefined,
 };
 
 const V2 = { job: "j", in: "i", out: "/abs/o", done: "d" } as const;
