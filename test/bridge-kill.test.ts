@@ -8,7 +8,7 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, statSync, type Stats } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
@@ -111,6 +111,14 @@ class KillSite {
     return statSync(join(this.box, "done"), { throwIfNoEntry: false })?.ino ?? 0;
   }
 
+  /** What changes when the daemon writes its output, or its state. */
+  trace(of: "output" | "state"): string {
+    if (of === "output") return String(statSync(join(this.box, "out")).ino);
+    const folder = join(this.folder, "state", "bridges");
+    const [name = ""] = readdirSync(folder).filter((file) => file.endsWith(".state"));
+    return readFileSync(join(folder, name), "hex");
+  }
+
   log(): string {
     return this.#linesOf("log").slice(-20).join("; ");
   }
@@ -131,12 +139,28 @@ class KillSite {
   }
 }
 
-/** Posts job after job for a while of chance, and then kills the daemon. */
-async function killUnderLoad(site: KillSite, lifeMs: number): Promise<void> {
+/**
+ * When a kill comes: after a time of chance, or as soon as the output or the state of the last job
+ * is seen, so that kills fall into the short times between those and the done record as well.
+ */
+type Moment = { readonly at: "time" | "output" | "state"; readonly lifeMs: number };
+
+const MOMENTS = ["time", "time", "output", "state"] as const;
+
+/** Posts job after job for a while, and then kills the daemon. */
+async function killUnderLoad(site: KillSite, { at, lifeMs }: Moment): Promise<void> {
   const endMs = performance.now() + lifeMs;
   while (performance.now() < endMs) {
     site.post();
     while (site.done() < site.posted && performance.now() < endMs) await setImmediate();
+  }
+  if (at !== "time") {
+    await site.untilAnswered(0);
+    const before = site.trace(at);
+    site.post();
+    const lastMs = performance.now() + WAIT_MS_MAX;
+    // Without a pause: what is waited for lasts for some microseconds.
+    while (site.trace(at) === before && performance.now() < lastMs) continue;
   }
   await site.kill();
 }
@@ -182,14 +206,14 @@ function checkRecovery(site: KillSite, { done, executions, out }: Remains): void
 async function runRounds(
   site: KillSite,
   rounds: number,
-  lifeMs: () => number,
+  moment: (round: number) => Moment,
 ): Promise<Readonly<Record<Remains["stage"], number>>> {
   const stages = { "not begun": 0, "no output yet": 0, "output, no done record": 0, answered: 0 };
   site.start();
   site.post();
   await site.untilAnswered(0);
   for (let round = 0; round < rounds; round++) {
-    await killUnderLoad(site, lifeMs());
+    await killUnderLoad(site, moment(round));
     const remains = checkRemains(site);
     stages[remains.stage] += 1;
     site.start();
@@ -213,7 +237,10 @@ for (const [mode, rounds, lifeMsMax] of [
   test(name, { timeout: 300_000 }, async (context) => {
     const random = createRandom(SEED);
     const site = new KillSite(context, mode);
-    const stages = await runRounds(site, rounds, () => random() * lifeMsMax);
+    const stages = await runRounds(site, rounds, (round) => ({
+      at: MOMENTS[round % MOMENTS.length] ?? "time",
+      lifeMs: random() * lifeMsMax,
+    }));
     context.diagnostic(`${String(site.posted)} jobs; kills by stage: ${JSON.stringify(stages)}`);
     const isTelling = stages.answered < rounds || rounds < 10;
     assert.ok(isTelling, "kills fell between jobs only, and showed nothing");

@@ -84,7 +84,8 @@ class MailboxBridge implements Bridge {
     this.#options = options;
     this.#locks = locks;
     this.#runner = new DieRunner(options.owner);
-    this.#pacer = new Pacer(options.pollUs, {
+    const pace = { pollUs: options.pollUs, mailboxes: options.mailboxes.length };
+    this.#pacer = new Pacer(pace, {
       nowMs: options.clock.nowMs,
       after: (ms, callback) => {
         const timer = setTimeout(callback, ms);

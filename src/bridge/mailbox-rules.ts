@@ -6,7 +6,7 @@ import { DIES_MAX } from "../owner/mod.ts";
 import { RAM_HIGH_BASE } from "./guest-address.ts";
 import type { Mailbox } from "./mailbox.ts";
 
-/** Mailboxes of one daemon: far above the guests of a host, and one look at all costs 1 ms. */
+/** Mailboxes of one daemon: far above the guests of a host; a look at all costs some 3 ms. */
 export const MAILBOXES_MAX = 256;
 
 /** Longest time that a job may have: a day. Timers count milliseconds in 31 bits. */

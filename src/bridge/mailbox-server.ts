@@ -89,7 +89,7 @@ export class MailboxServer {
     if (this.#outbox.waiting() !== null && this.#isStillOurs()) this.#outbox.retry();
     const look = this.#reader.look();
     if (look.kind !== "new") this.#suspect = null;
-    if (look.kind !== "unreadable") this.#tellReadable();
+    if (look.kind !== "unreadable" && look.kind !== "idle") this.#tellReadable();
     switch (look.kind) {
       case "idle":
         return false;
@@ -202,7 +202,10 @@ export class MailboxServer {
       // Answered all the same: a job that is not would be run again by every daemon after this one.
       ending = this.#unforeseen(posted, error);
     }
-    if (ending === null) return;
+    if (ending === null) {
+      this.#reader.forget();
+      return;
+    }
     const wallNs = Math.round((clock.nowMs() - startMs) * 1e6);
     this.#memory.refresh();
     if (this.#memory.generation() === generation) this.#answer(posted, { ...ending, wallNs });

@@ -7,7 +7,7 @@ import { statSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { fileCall, FileError, type Clock } from "../base/mod.ts";
+import { createMutex, fileCall, FileError, type Clock } from "../base/mod.ts";
 import type { ModuleReference } from "../owner/mod.ts";
 import { identityOf, isUntouched, type FileIdentity } from "./file-identity.ts";
 import type { NoticeLog } from "./notice-log.ts";
@@ -36,7 +36,7 @@ export class ModuleDirectory {
   /** By file name. */
   #known: ReadonlyMap<string, KnownModule> = new Map();
   #scanMs = -Infinity;
-  #scan: Promise<void> | null = null;
+  readonly #lock = createMutex();
 
   constructor({ folder, clock, notices }: ModuleDirectoryOptions) {
     this.folder = folder;
@@ -48,8 +48,13 @@ export class ModuleDirectory {
   async find(sha256: string): Promise<ModuleReference | null> {
     const known = this.#lookUp(sha256);
     if (known !== null) return known;
-    await this.#rescan();
-    return this.#lookUp(sha256);
+    return this.#lock.run(async () => {
+      // Whoever came before may have found it.
+      const found = this.#lookUp(sha256);
+      if (found !== null) return found;
+      await this.#scanFolder();
+      return this.#lookUp(sha256);
+    });
   }
 
   #lookUp(sha256: string): ModuleReference | null {
@@ -60,12 +65,6 @@ export class ModuleDirectory {
       if (now !== null && isUntouched(now, known.identity)) return { name, path, sha256 };
     }
     return null;
-  }
-
-  /** Looks at the folder again; whoever asks while that is under way waits for the same look. */
-  #rescan(): Promise<void> {
-    this.#scan ??= this.#scanFolder().finally(() => (this.#scan = null));
-    return this.#scan;
   }
 
   async #scanFolder(): Promise<void> {

@@ -9,36 +9,45 @@ type Step = string;
 function open(pollUs: number | null): { pacer: Pacer; steps: Step[]; clock: { ms: number } } {
   const clock = { ms: 5000 };
   const steps: Step[] = [];
-  const pacer = new Pacer(pollUs, {
-    nowMs: () => clock.ms,
-    nap: (ms) => {
-      steps.push(`nap ${String(ms)}`);
-      clock.ms += ms;
+  const pacer = new Pacer(
+    { pollUs, mailboxes: 1 },
+    {
+      nowMs: () => clock.ms,
+      nap: (ms) => {
+        steps.push(`nap ${String(ms)}`);
+        clock.ms += ms;
+      },
+      after: (ms, callback) => {
+        steps.push(`sleep ${String(ms)}`);
+        clock.ms += ms;
+        callback();
+        return () => undefined;
+      },
+      turn: () => {
+        steps.push("turn");
+        return Promise.resolve();
+      },
     },
-    after: (ms, callback) => {
-      steps.push(`sleep ${String(ms)}`);
-      clock.ms += ms;
-      callback();
-      return () => undefined;
-    },
-    turn: () => {
-      steps.push("turn");
-      return Promise.resolve();
-    },
-  });
+  );
   return { pacer, steps, clock };
 }
 
 test("pauses are shortest while busy, grow with the time after, and have a bound", () => {
-  assert.equal(pauseAfter(0), BUSY_PAUSE_MS);
-  assert.equal(pauseAfter(BUSY_MS - 0.001), BUSY_PAUSE_MS);
-  assert.ok(pauseAfter(BUSY_MS) > 1 && pauseAfter(BUSY_MS) < 2);
-  assert.equal(pauseAfter(1e9), IDLE_PAUSE_MS_MAX);
+  assert.equal(pauseAfter(0, 1), BUSY_PAUSE_MS);
+  assert.equal(pauseAfter(BUSY_MS - 0.001, 1), BUSY_PAUSE_MS);
+  assert.ok(pauseAfter(BUSY_MS, 1) > 1 && pauseAfter(BUSY_MS, 1) < 2);
+  assert.equal(pauseAfter(1e9, 1), IDLE_PAUSE_MS_MAX);
   let before = 0;
   for (let idleMs = 0; idleMs < 500; idleMs++) {
-    assert.ok(pauseAfter(idleMs) >= before);
-    before = pauseAfter(idleMs);
+    assert.ok(pauseAfter(idleMs, 1) >= before);
+    before = pauseAfter(idleMs, 1);
   }
+});
+
+test("many mailboxes are looked at less often, but only where nothing happens", () => {
+  assert.equal(pauseAfter(1e9, 20), IDLE_PAUSE_MS_MAX);
+  assert.equal(pauseAfter(1e9, 256), 128);
+  assert.equal(pauseAfter(0, 256), BUSY_PAUSE_MS);
 });
 
 test("a short pause lets the event loop turn before and after it", async () => {
@@ -82,12 +91,15 @@ for (const [pollUs, expected] of FIXED) {
 
 test("activity ends a long pause", async () => {
   let cancelled = 0;
-  const pacer = new Pacer(1e6, {
-    nowMs: () => 0,
-    nap: () => assert.fail("a nap"),
-    after: () => () => (cancelled += 1),
-    turn: () => Promise.resolve(),
-  });
+  const pacer = new Pacer(
+    { pollUs: 1e6, mailboxes: 1 },
+    {
+      nowMs: () => 0,
+      nap: () => assert.fail("a nap"),
+      after: () => () => (cancelled += 1),
+      turn: () => Promise.resolve(),
+    },
+  );
   const pause = pacer.pause();
   pacer.active();
   await pause;
@@ -95,5 +107,5 @@ test("activity ends a long pause", async () => {
 });
 
 test("a clock that goes back makes pauses short, not endless", () => {
-  assert.equal(pauseAfter(-1e9), BUSY_PAUSE_MS);
+  assert.equal(pauseAfter(-1e9, 1), BUSY_PAUSE_MS);
 });

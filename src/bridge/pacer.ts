@@ -8,8 +8,11 @@ export const BUSY_MS = 30;
 /** Pause while busy. The kernel's timer slack makes it about 0.1 ms (measured). */
 export const BUSY_PAUSE_MS = 0.05;
 
-/** Longest pause: 100 polls a second cost a tenth of a percent of a core (measured). */
+/** Longest pause, unless there are many mailboxes. */
 export const IDLE_PAUSE_MS_MAX = 10;
+
+/** With many, this long a mailbox: a look takes some 10 us, and all looks at most 2 % of a core. */
+export const IDLE_PAUSE_MS_PER_MAILBOX = 0.5;
 
 /** Between the two, a pause is this share of the time without activity: some percent late. */
 const IDLE_SHARE = 1 / 16;
@@ -33,19 +36,30 @@ const NAP_WORD = new Int32Array(new SharedArrayBuffer(4));
 /** Blocks the thread for as long, or a little longer. */
 export const napOnThread = (ms: number): void => void Atomics.wait(NAP_WORD, 0, 0, ms);
 
-/** The pause after that long without activity. */
-export const pauseAfter = (idleMs: number): number =>
-  idleMs < BUSY_MS ? BUSY_PAUSE_MS : Math.min(IDLE_PAUSE_MS_MAX, idleMs * IDLE_SHARE);
+/** The pause after that long without activity in any mailbox. */
+export function pauseAfter(idleMs: number, mailboxes: number): number {
+  if (idleMs < BUSY_MS) return BUSY_PAUSE_MS;
+  const longestMs = Math.max(IDLE_PAUSE_MS_MAX, mailboxes * IDLE_PAUSE_MS_PER_MAILBOX);
+  return Math.min(longestMs, idleMs * IDLE_SHARE);
+}
+
+export type PacerOptions = {
+  /** Fixes the pause; null lets it follow the activity. */
+  readonly pollUs: number | null;
+  /** How many are looked at between two pauses. */
+  readonly mailboxes: number;
+};
 
 export class Pacer {
   readonly #timers: PacerTimers;
   readonly #fixedMs: number | null;
+  readonly #mailboxes: number;
   #activeMs: number;
   #wake: () => void = () => undefined;
 
-  /** `pollUs` fixes the pause; null lets it follow the activity. */
-  constructor(pollUs: number | null, timers: PacerTimers) {
+  constructor({ pollUs, mailboxes }: PacerOptions, timers: PacerTimers) {
     this.#timers = timers;
+    this.#mailboxes = mailboxes;
     this.#fixedMs = pollUs === null ? null : pollUs / 1000;
     this.#activeMs = timers.nowMs();
   }
@@ -58,7 +72,8 @@ export class Pacer {
 
   /** Rests until the next poll is due. Always gives the event loop its turn. */
   async pause(): Promise<void> {
-    const pauseMs = this.#fixedMs ?? pauseAfter(this.#timers.nowMs() - this.#activeMs);
+    const idleMs = this.#timers.nowMs() - this.#activeMs;
+    const pauseMs = this.#fixedMs ?? pauseAfter(idleMs, this.#mailboxes);
     if (pauseMs < TIMER_MS_MIN) {
       // What was begun goes out before this thread blocks, and what came is taken in after.
       await this.#timers.turn();

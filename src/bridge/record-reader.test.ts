@@ -15,8 +15,9 @@ import {
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
-import { RecordReader, type Look, type Sighting } from "./record-reader.ts";
-import { place, testFolder } from "./testing.ts";
+import { mapFile } from "../base/mod.ts";
+import { LOOKS_PER_READ, RecordReader, type Look, type Sighting } from "./record-reader.ts";
+import { MEMORY_FOLDER, place, testFolder } from "./testing.ts";
 
 const RECORD = Buffer.from("0123456789abcdef");
 const OTHER = Buffer.from("fedcba9876543210");
@@ -123,6 +124,23 @@ for (const [name, repost] of REPOSTS) {
     assert.equal(reader.look().kind, "new");
   });
 }
+
+test("what is written through a mapping is seen, though it changes no times", (context) => {
+  const path = join(testFolder(context, MEMORY_FOLDER), "job");
+  let nowMs = 0;
+  const reader = new RecordReader(path, RECORD.length, () => nowMs);
+  writeFileSync(path, RECORD);
+  const file = openSync(path, "r+");
+  context.after(() => closeSync(file));
+  const { bytes } = mapFile({ file, path }, 0, RECORD.length);
+  settle(reader);
+  nowMs += 10_000;
+  assert.equal(reader.look().kind, "same");
+  bytes.set(OTHER);
+  let looks = 0;
+  while (reader.look().kind === "same") looks += 1;
+  assert.ok(looks < LOOKS_PER_READ, String(looks));
+});
 
 test("a symbolic link is followed", (context) => {
   const { reader, path } = open(context);

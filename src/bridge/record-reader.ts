@@ -28,8 +28,8 @@ const IDLE_CODES: ReadonlySet<string> = new Set(["EAGAIN", "ENOENT", "ENOTDIR", 
  */
 const TIME_STEP_MS_MAX = 2500;
 
-/** Of so many looks one reads the file even so: what is written through a mapping shows no time. */
-const LOOKS_PER_READ = 16;
+/** Of so many looks one reads even so: what is written through a mapping changes no times. */
+export const LOOKS_PER_READ = 16;
 
 /** Content that was not dealt with yet. */
 export type Sighting = {
