@@ -172,8 +172,8 @@ const refusals: readonly (readonly [name: string, args: readonly JobArgument[], 
     ["an output slice beyond the payload", [toPayload(16, 1), good[1], good[2]], "argument_range"],
     ["a negative offset", [good[0], fromPayload(16, -4), good[2]], "argument_range"],
     [
-      "an alias at the end of its buffer",
-      [good[0], { kind: "alias", argument: 0, offset: 16 }, good[2]],
+      "an alias past the end of its buffer",
+      [good[0], { kind: "alias", argument: 0, offset: 17 }, good[2]],
       "argument_range",
     ],
     [
