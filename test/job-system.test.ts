@@ -51,6 +51,53 @@ test("a module is launched by its hash, or not at all", async () => {
   assert.equal(other.cause.name, "module_changed");
 });
 
+const causes: readonly (readonly [
+  name: string,
+  change: (job: Job) => Job,
+  cause: readonly [status: string, name: string | null, call: string],
+])[] = [
+  [
+    "an entry that the module has not",
+    (job) => ({ ...job, entry: "nothing" }),
+    ["refused", "CUDA_ERROR_NOT_FOUND", "cuModuleGetFunction"],
+  ],
+  [
+    "a block of too many threads",
+    (job) => ({ ...job, block: [2048, 1, 1] }),
+    ["refused", null, "cuLaunchKernel"],
+  ],
+  [
+    "more than any device has",
+    (job) => ({
+      ...job,
+      payload: { input: null, output: null },
+      arguments: job.arguments.map((argument) =>
+        argument.kind === "buffer"
+          ? { ...argument, bytes: 2 ** 44, source: { kind: "zero" }, target: null }
+          : argument,
+      ),
+    }),
+    ["refused", "CUDA_ERROR_OUT_OF_MEMORY", "cuMemAlloc"],
+  ],
+  [
+    "a module that is not there",
+    (job) => ({ ...job, module: { name: "none.ptx", path: join(folder, "none.ptx") } }),
+    ["refused", "module_not_found", "open"],
+  ],
+];
+
+for (const [name, change, [status, cause, call]] of causes) {
+  test(`${name}: ${status}, ${cause ?? "as the driver says"}, by ${call}`, async () => {
+    const { check, ...job } = vaddJob(1000, "vadd");
+    assert.ok(check !== undefined);
+    const result = await run(change(job));
+    assert.ok(result.status === "refused");
+    if (cause !== null) assert.equal(result.cause.name, cause);
+    assert.equal(result.cause.call.replace(/_v2$|DataEx$/, ""), call);
+    assert.equal((await run(job)).status, "ok", "the die goes on");
+  });
+}
+
 test("a kernel's own arguments may lie in one buffer", async () => {
   const job = vaddJob(1000, "vadd");
   const [out, , b, count] = job.arguments;

@@ -31,8 +31,23 @@ static const struct option FLAGS[] = {
     {"launch", required_argument, NULL, 'l'},
     {"entry", required_argument, NULL, 'e'},
     {"wait-ms", required_argument, NULL, 'w'},
+    {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
+
+static const char HELP[] =
+    "usage: c-producer --job FILE --in FILE --out FILE --done FILE [flags]   v2\n"
+    "       c-producer --job FILE --done FILE --ram FILE [flags]             v1\n"
+    "Posts one job, waits for its done record, checks the record and every element.\n"
+    "  --op N            1 mail, 2 vadd (default), 3 vadd_mutated, 4 slow_add\n"
+    "  --launch PTX      v2: op 256 with the kernel --entry NAME (vadd) of this file\n"
+    "  --n N             elements (1048576)\n"
+    "  --iters N         op 4: additions (0)\n"
+    "  --seq N           sequence number (one above that of the done record)\n"
+    "  --timeout-ms N    longest time of the kernel (0: the daemon's default)\n"
+    "  --wait-ms N       longest wait for the answer (60000)\n"
+    "  --ram-low-size N  v1: bytes of RAM below the PCI hole (2147483648)\n"
+    "Exit: 0 all was right, 1 a check failed, 2 bad usage or a file's trouble.\n";
 
 static uint64_t parse_number(const char *text)
 {
@@ -63,7 +78,8 @@ static void take_flag(struct options *options, int flag, const char *text)
     case 'l': options->launch = text; break;
     case 'e': options->entry = text; break;
     case 'w': options->wait_ms = parse_number(text); break;
-    default: die("README.md lists the flags");
+    case 'h': fputs(HELP, stdout); exit(0);
+    default: die("--help lists the flags");
     }
 }
 

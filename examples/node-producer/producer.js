@@ -19,7 +19,20 @@ import {
 const POLL_MS = 1;
 const BLOCK_THREADS = 256;
 
+const HELP = `usage: producer.js --job FILE --in FILE --out FILE --done FILE [flags]
+Posts one v2 job, waits for its done record, checks the record and every element.
+  --op NAME        mail, vadd (default), vadd_mutated or slow_add
+  --launch PTX     op 256 with the kernel --entry NAME (vadd) of this file
+  --n N            elements (1048576)
+  --iters N        slow_add: additions (0)
+  --seq N          sequence number (one above that of the done record)
+  --timeout-ms N   longest time of the kernel (0: the daemon's default)
+  --wait-ms N      longest wait for the answer (60000)
+Exit: 0 all was right, 1 a check failed, 2 bad usage or a file's trouble.
+`;
+
 const FLAGS = {
+  help: { type: "boolean", default: false },
   job: { type: "string" },
   in: { type: "string" },
   out: { type: "string" },
@@ -119,9 +132,18 @@ async function run(flags) {
 
   putWhole(flags.in, input);
   const job = {
-    ...{ flags: 0, seq, op: OPERATION[op], timeoutMs: Number(flags["timeout-ms"]), n: BigInt(n) },
-    ...{ inBytes: BigInt(input.length), outBytes: BigInt(expected.byteLength) },
-    ...{ sharedBytes: 0, descBytes: 0, guestId: 0n, iters, ...shape },
+    flags: 0,
+    seq,
+    op: OPERATION[op],
+    timeoutMs: Number(flags["timeout-ms"]),
+    n: BigInt(n),
+    inBytes: BigInt(input.length),
+    outBytes: BigInt(expected.byteLength),
+    sharedBytes: 0,
+    descBytes: 0,
+    guestId: 0n,
+    iters,
+    ...shape,
   };
   putWhole(flags.job, CUBB2_JOB.encode(job));
 
@@ -140,9 +162,14 @@ async function run(flags) {
 }
 
 try {
-  const [isRight, line] = await run(parseArgs({ options: FLAGS }).values);
-  console.log(`${isRight ? "PASS" : "FAIL"} ${line}`);
-  process.exitCode = isRight ? 0 : 1;
+  const flags = parseArgs({ options: FLAGS }).values;
+  if (flags.help) {
+    process.stdout.write(HELP);
+  } else {
+    const [isRight, line] = await run(flags);
+    console.log(`${isRight ? "PASS" : "FAIL"} ${line}`);
+    process.exitCode = isRight ? 0 : 1;
+  }
 } catch (error) {
   console.error(`node-producer: ${error.message}`);
   process.exitCode = 2;

@@ -60,6 +60,27 @@ test("offsets beyond 32 bits reach their place in a sparse file", (context) => {
   view.unmap();
 });
 
+test("pages are gone when the file was cut short, however it has grown since", (context) => {
+  const named = openFile(context);
+  ftruncateSync(named.file, 2 ** 20);
+  const view = mapFile(named, 0, 2 ** 20);
+  if (view.isPresent() === null) {
+    context.skip("no /proc/self/pagemap here");
+    return;
+  }
+  assert.equal(view.isPresent(), false, "nothing was touched yet");
+  view.bytes[0] = 1;
+  assert.equal(view.isPresent(), false, "the last page was not");
+  view.bytes[2 ** 20 - 1] = 1;
+  assert.equal(view.isPresent(), true);
+  writeSync(named.file, Buffer.alloc(2 ** 20, 3), 0, 2 ** 20, 0);
+  assert.equal(view.isPresent(), true, "the control: writes take nothing away");
+  ftruncateSync(named.file, 0);
+  ftruncateSync(named.file, 2 ** 20);
+  assert.equal(view.isPresent(), false);
+  view.unmap();
+});
+
 test("what cannot be mapped is a FileError with errno's name", (context) => {
   const isError =
     (code: string) =>

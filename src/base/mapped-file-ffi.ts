@@ -1,4 +1,5 @@
 /** Files as memory: mmap(2) of the C library, since Node has none. */
+import { openSync, readSync } from "node:fs";
 import { errnoError, FileError } from "./file-error.ts";
 import { invariant } from "./invariant.ts";
 import {
@@ -24,6 +25,7 @@ const SYMBOLS = {
     result: "handle",
   },
   munmap: { args: ["handle", "uint64"], result: "int32" },
+  getpagesize: { args: [], result: "int32" },
   /** (int file, int mode, off_t offset, off_t bytes) */
   fallocate: { args: ["int32", "int32", "uint64", "uint64"], result: "int32" },
 } as const;
@@ -34,6 +36,12 @@ export type NamedFile = { readonly file: number; readonly path: string };
 /** A part of a file, seen in place. What is written to it is in the file at once. */
 export type FileView = {
   readonly bytes: Uint8Array;
+  /**
+   * Whether this process has its first and its last page at hand. The kernel takes them away when
+   * the file is cut short, also where it has grown again since; and, seldom, when memory is short.
+   * Never touched, they were never there. Null: the kernel does not say.
+   */
+  readonly isPresent: () => boolean | null;
   /** Ends it; the bytes must not be touched afterwards, which would end the process. */
   readonly unmap: () => void;
 };
@@ -66,6 +74,10 @@ export function mapFile({ file, path }: NamedFile, offset: number, bytes: number
   let isMapped = true;
   return {
     bytes: viewOf(address, bytes),
+    isPresent: () => {
+      const first = isPagePresent(address);
+      return first === true ? isPagePresent(address + length - 1n) : first;
+    },
     unmap: () => {
       invariant(isMapped, `${path} is unmapped once`);
       isMapped = false;
@@ -74,6 +86,38 @@ export function mapFile({ file, path }: NamedFile, offset: number, bytes: number
       }
     },
   };
+}
+
+/** Bytes of an entry of /proc/self/pagemap: one u64 a page. */
+const PAGE_ENTRY_BYTES = 8;
+
+/** Bit 63 of an entry, in its last byte. */
+const PAGE_PRESENT = 0x80;
+
+let pagemap: number | null | undefined;
+let pageBytes: bigint | null = null;
+
+/** Whether the page of an address is in this process's page tables; null: it cannot be told. */
+function isPagePresent(address: bigint): boolean | null {
+  pagemap ??= openPagemap();
+  if (pagemap === null) return null;
+  pageBytes ??= BigInt(libcFor("getpagesize", PAGEMAP).getpagesize());
+  const page = address / pageBytes;
+  const entry = Buffer.alloc(PAGE_ENTRY_BYTES);
+  const position = Number(page) * PAGE_ENTRY_BYTES;
+  if (readSync(pagemap, entry, 0, PAGE_ENTRY_BYTES, position) !== PAGE_ENTRY_BYTES) return null;
+  return (entry.readUInt8(PAGE_ENTRY_BYTES - 1) & PAGE_PRESENT) !== 0;
+}
+
+const PAGEMAP = "/proc/self/pagemap";
+
+/** Containers and hardened kernels may hide it. */
+function openPagemap(): number | null {
+  try {
+    return openSync(PAGEMAP, "r");
+  } catch {
+    return null;
+  }
 }
 
 /**

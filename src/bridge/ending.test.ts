@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { InvariantError } from "../base/mod.ts";
 import type { Job, JobResult } from "../owner/mod.ts";
 import type { StatusName } from "../records/mod.ts";
 import { endingOf, refusedEnding } from "./ending.ts";
@@ -10,15 +11,15 @@ import { failedResult, refusedResult } from "./testing.ts";
 
 const JOB = {
   payload: { input: null, output: { path: "/out", bytes: 4_194_304, placement: "rename" } },
-  check: { extent: "full" },
+  check: { extent: "full", reference: "vadd", elements: 9 },
 } as Job;
 
-const OK: Extract<JobResult, { readonly status: "ok" }> = {
+const OK = {
   status: "ok",
   device: "NVIDIA H200",
   measures: { kernelNs: 41_919, wallNs: 1, bytesIn: 2, bytesOut: 3 },
   proof: { checked: 9, bad: 0, checksum: "392344090.5", firstSample: null, firstBad: null },
-};
+} as const satisfies JobResult;
 
 const ECHO = { seq: 42n, op: 2, n: 1_048_576n };
 
@@ -66,12 +67,14 @@ test("wrong elements make it verify_failed, with all that was measured", () => {
   );
 });
 
-test("a job without a proof counts as unchecked", () => {
-  const ending = endingOf({ ...JOB, check: { ...JOB.check, extent: "none" } } as Job, {
-    ...OK,
-    proof: null,
-  });
-  assert.deepEqual([ending.status, ending.checked, ending.extent], ["ok", 0, "none"]);
+test("an end without the proof that was asked for is a bug, and never ok", () => {
+  const { proof } = OK;
+  assert.equal(endingOf(JOB, OK).status, "ok");
+  assert.throws(() => endingOf(JOB, { ...OK, proof: null }), InvariantError);
+  const less = { ...proof, checked: proof.checked - 1 };
+  assert.throws(() => endingOf(JOB, { ...OK, proof: less }), InvariantError);
+  const none = { ...JOB, check: { ...JOB.check, extent: "none" } } as Job;
+  assert.equal(endingOf(none, { ...OK, proof: less }).status, "ok");
 });
 
 test("a failure tells the driver's number and its cause, and no result", () => {

@@ -1,5 +1,12 @@
 /** How a job ended, in the words that the done records of both protocols are written from. */
-import { describeCause, type CheckExtent, type Job, type JobResult } from "../owner/mod.ts";
+import { invariant } from "../base/mod.ts";
+import {
+  describeCause,
+  type CheckExtent,
+  type Job,
+  type JobProof,
+  type JobResult,
+} from "../owner/mod.ts";
 import type { StatusName } from "../records/mod.ts";
 import { statusOf } from "./result-status.ts";
 
@@ -39,6 +46,7 @@ export function endingOf(job: Job, result: JobResult): Ending {
     return { ...ending, cudaError: cause.code };
   }
   const { device, measures, proof } = result;
+  invariant(isProven(job, proof), "what was asked to be checked was checked");
   const bad = proof?.bad ?? 0;
   return {
     ...{ device, bad, cudaError: 0, kernelNs: measures.kernelNs },
@@ -49,6 +57,14 @@ export function endingOf(job: Job, result: JobResult): Ending {
     status: bad === 0 ? "ok" : "verify_failed",
     reason: bad === 0 ? null : wrongElements(result),
   };
+}
+
+/** A result that nobody looked at must not pass for one that was found right. */
+function isProven({ check }: Job, proof: JobProof | null): boolean {
+  if (check === undefined) return true;
+  if (proof === null) return false;
+  const isWhole = check.extent === "full" && check.reference !== null;
+  return !isWhole || proof.checked === check.elements;
 }
 
 function wrongElements({ proof }: Extract<JobResult, { readonly status: "ok" }>): string {

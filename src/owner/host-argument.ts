@@ -86,8 +86,8 @@ function bindAlias(
     return err({ name: "argument_alias", code: 0, call: "bindArgument", message });
   }
   const { buffer, bytes } = memory;
-  if (!(Number.isSafeInteger(offset) && offset >= 0 && offset < bytes)) {
-    return err(rangeCause(offset, 1, `argument ${argument}, which has ${bytes} bytes`));
+  if (!(Number.isSafeInteger(offset) && offset >= 0 && offset <= bytes)) {
+    return err(rangeCause(offset, 0, `argument ${argument}, which has ${bytes} bytes`));
   }
   return ok({ argument: { buffer, offset }, memory: null });
 }

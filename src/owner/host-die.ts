@@ -18,6 +18,7 @@ import {
   type HostBuffer,
   type Stream,
 } from "../gpu/mod.ts";
+import { BufferShelf } from "./buffer-shelf.ts";
 import type { Collected } from "./frames.ts";
 import { download, STAGING_BYTES, type Carrier } from "./host-bytes.ts";
 import { refusalCause } from "./host-failure.ts";
@@ -48,6 +49,7 @@ export class HostDie {
   #staging: HostBuffer | null = null;
   #events: { readonly start: GpuEvent; readonly end: GpuEvent } | null = null;
   readonly #modules: ModuleCache;
+  readonly #shelf: BufferShelf;
   readonly #residents = new Map<string, DeviceBuffer>();
   #probes = 0;
 
@@ -56,6 +58,7 @@ export class HostDie {
     this.context = context;
     this.stream = context.createStream();
     this.#modules = new ModuleCache(context);
+    this.#shelf = new BufferShelf(context);
     this.inputArena = new PinnedArena(context.allocateHost);
     this.outputArena = new PinnedArena(context.allocateHost);
     this.mapped = new MappedFiles({ adopt: context.adoptHost, note });
@@ -82,16 +85,21 @@ export class HostDie {
     return this.#events;
   }
 
-  /** Device memory for one job. */
+  /** Device memory for one job, with whatever an earlier one left in it. */
   allocate(bytes: number): Result<DeviceBuffer, JobCause> {
-    return granted(this.context.allocate(bytes));
+    return granted(this.#shelf.take(bytes));
+  }
+
+  /** Takes back what `allocate` gave. Nothing that uses it may still be on its way. */
+  giveBack(buffer: DeviceBuffer): void {
+    this.#shelf.give(buffer);
   }
 
   /** The resident buffer of that name, made or made anew where its size differs. */
   resident(name: string, bytes: number): Result<DeviceBuffer, JobCause> {
     const held = this.#residents.get(name);
     if (held?.bytes === bytes) return ok(held);
-    const made = granted(this.context.allocate(bytes));
+    const made = granted(this.#shelf.take(bytes));
     if (!made.ok) return made;
     held?.free();
     this.#residents.set(name, made.value);

@@ -9,7 +9,7 @@ import fc from "fast-check";
 
 import { ok } from "../base/mod.ts";
 import type { Job, JobArgument, JobPayload, JobResult } from "./job.ts";
-import { createFakeGpu, createFakeScript, openJobBench } from "./testing.ts";
+import { createFakeGpu, createFakeScript, openJobBench, type FakeGpuScript } from "./testing.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-job-"));
 test.after(() => rmSync(folder, { recursive: true }));
@@ -172,8 +172,8 @@ const refusals: readonly (readonly [name: string, args: readonly JobArgument[], 
     ["an output slice beyond the payload", [toPayload(16, 1), good[1], good[2]], "argument_range"],
     ["a negative offset", [good[0], fromPayload(16, -4), good[2]], "argument_range"],
     [
-      "an alias at the end of its buffer",
-      [good[0], { kind: "alias", argument: 0, offset: 16 }, good[2]],
+      "an alias past the end of its buffer",
+      [good[0], { kind: "alias", argument: 0, offset: 17 }, good[2]],
       "argument_range",
     ],
     [
@@ -216,6 +216,50 @@ test("a payload larger than a record can ask for is refused", async () => {
   assert.equal(causeOf(await run({ ...large, payload: input })), "refused payload_too_large");
   const output = payloadOf(paths, 16, 2 ** 30 + 1);
   assert.equal(causeOf(await run({ ...large, payload: output })), "refused payload_too_large");
+});
+
+/** A job in a host of its own, since what is done to it may cost the host. */
+async function runAlone(
+  spoil: (script: FakeGpuScript) => void,
+  job: Job,
+): Promise<{ readonly cause: string; readonly freed: number }> {
+  const own = createFakeScript();
+  const bench = await openJobBench(() => ok({ gpu: createFakeGpu(own, 1), note: null }));
+  spoil(own);
+  return { cause: causeOf(await bench.run(job)), freed: own.freedBuffers };
+}
+
+/** More than a die keeps for the next job, so that a job's end can be seen to free it. */
+const LARGE_BYTES = 2 ** 27;
+
+test("a kernel that does not end times out: nothing is freed, and no output is left", async () => {
+  const paths = mailbox(words(4));
+  const large: JobArgument = {
+    kind: "buffer",
+    bytes: LARGE_BYTES,
+    source: { kind: "zero" },
+    target: null,
+  };
+  const job = {
+    ...base,
+    entry: "vadd",
+    payload: payloadOf(paths, 16, 16),
+    arguments: [good[0], large, good[1], u32(4)],
+    timeoutMs: 20,
+  };
+  const endless = await runAlone((own) => void (own.isNextLaunchEndless = true), job);
+  assert.deepEqual(endless, { cause: "timeout CUDA_ERROR_LAUNCH_TIMEOUT", freed: 0 });
+  assert.deepEqual(readdirSync(join(paths.in, "..")), ["in"]);
+  const control = await runAlone(() => undefined, job);
+  assert.deepEqual(control, { cause: "ok", freed: 1 });
+});
+
+test("a kernel that faults is a device_error, and leaves no output", async () => {
+  const paths = mailbox(words(4));
+  const job = { ...base, payload: payloadOf(paths, 16, 16), arguments: good };
+  const { cause } = await runAlone((own) => void (own.isNextLaunchFaulty = true), job);
+  assert.equal(cause, "device_error CUDA_ERROR_ILLEGAL_ADDRESS");
+  assert.deepEqual(readdirSync(join(paths.in, "..")), ["in"]);
 });
 
 test("a short input, and an output in no folder, fail before anything is launched", async () => {

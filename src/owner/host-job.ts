@@ -144,7 +144,7 @@ async function bothOf<A, B>(first: Promise<A>, second: Promise<B>): Promise<read
 async function letGo({ die, buffers }: Holdings): Promise<void> {
   try {
     await waitUntilIdle(die.stream);
-    for (const buffer of buffers) buffer.free();
+    for (const buffer of buffers) die.giveBack(buffer);
     die.inputArena.trim();
     die.outputArena.trim();
   } catch (error) {

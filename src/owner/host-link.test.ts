@@ -132,6 +132,33 @@ for (const [name, started, silenceMs] of silences) {
   });
 }
 
+test("a job whose host never launches it is told, once its turn has come", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { link, say } = createPuppet();
+  const [first, second] = [link.start(0, job), link.start(0, job)];
+  const ends: string[] = [];
+  void first.finished.then(({ status }) => ends.push(`first ${status}`));
+  void second.finished.then(({ status }) => ends.push(`second ${status}`));
+  await turn();
+  context.mock.timers.tick(59_999);
+  await turn();
+  assert.deepEqual(ends, []);
+  say({ id: 1, kind: "reply", body: {} });
+  await turn();
+  say({ id: 1, kind: "finished", result: okResult });
+  await turn();
+  assert.deepEqual(ends, ["first ok"], "the second's time begins now");
+  context.mock.timers.tick(59_999);
+  await turn();
+  assert.deepEqual(ends, ["first ok"]);
+  context.mock.timers.tick(1);
+  await turn();
+  assert.deepEqual(ends, ["first ok", "second timeout"]);
+  const result = await second.finished;
+  assert.ok(result.status === "timeout");
+  assert.equal(result.cause.name, "host_stuck");
+});
+
 test("when the host ends, everything in flight is told how", async () => {
   const { link, end } = createPuppet();
   const call = link.call("count", {});

@@ -63,13 +63,37 @@ const SETTLE_BYTES_PER_MS = 8 * 1024;
 /** Longest delay that a timer takes; a longer one would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
+/**
+ * How long a job may prepare besides moving its bytes: a large module may be compiled, memory be
+ * page-locked, a probe be run before it. Beyond that its host is stuck, e.g. in a read of a file
+ * that never gives anything.
+ */
+const PREPARE_MS_MAX = 60_000;
+
+const bufferBytesOf = (job: Job): number =>
+  job.arguments.reduce((sum, each) => sum + ("bytes" in each ? each.bytes : 0), 0);
+
+/** How long a job whose turn has come may be silent before it is launched. */
+function prepareMs(job: Job): number {
+  const bytes = bufferBytesOf(job) + (job.payload?.input?.bytes ?? 0);
+  return Math.min(PREPARE_MS_MAX + bytes / SETTLE_BYTES_PER_MS, TIMER_MS_MAX);
+}
+
 /** How long a job that was launched may be silent. */
 function silenceMs(job: Job): number {
-  const buffers = job.arguments.map((argument) => ("bytes" in argument ? argument.bytes : 0));
-  const bytes = buffers.reduce((sum, each) => sum + each, job.payload?.output?.bytes ?? 0);
+  const bytes = bufferBytesOf(job) + (job.payload?.output?.bytes ?? 0);
   const wholeMs = job.timeoutMs + TIMEOUT_GRACE_MS + bytes / SETTLE_BYTES_PER_MS;
   return Math.min(wholeMs, TIMER_MS_MAX);
 }
+
+const stuckCause = (job: Job): JobCause => ({
+  name: "host_stuck",
+  code: 0,
+  call: "die host",
+  message:
+    `${job.entry} was not launched within ${String(Math.round(prepareMs(job)))} ms, so its die ` +
+    "host is stuck, perhaps in a file that gives nothing; it is replaced",
+});
 
 /** The cause told to jobs that were in flight in a host that ended without being told to. */
 const deathCause = (how: string, pid: number | null): JobCause => ({
@@ -150,18 +174,45 @@ export function openHostLink(
     died,
     kill,
     call: (call, body) => send(call, body, null) as never,
-    start: (die, job) => startJob(job, (finish) => send("start", { die, job }, finish)),
+    start: createStarter((body, finish) => send("start", body, finish)),
   };
 }
 
-/** Sends a job, and tells it of its timeout where its host has been silent for too long. */
+type SendStart = (
+  body: HostCalls["start"]["request"],
+  finish: (result: JobResult) => void,
+) => Promise<Result<unknown, HostFailure>>;
+
+/** Starts jobs, and knows whose turn it is: a host runs each die's one after the other. */
+function createStarter(sendStart: SendStart): HostLink["start"] {
+  /** The end of each die's latest job. */
+  const lastJobs = new Map<number, Promise<unknown>>();
+  return (die, job) => {
+    const turn = lastJobs.get(die) ?? Promise.resolve();
+    const started = startJob(job, turn, (finish) => sendStart({ die, job }, finish));
+    lastJobs.set(die, started.finished);
+    return started;
+  };
+}
+
+/**
+ * Sends a job, and tells it of a timeout where its host has been silent for too long: before the
+ * launch, from when its turn came, and after it.
+ */
 function startJob(
   job: Job,
+  turn: Promise<unknown>,
   sendStart: (finish: (result: JobResult) => void) => Promise<Result<unknown, HostFailure>>,
 ): StartedJob {
   let finish: (result: JobResult) => void = () => undefined;
   const finished = new Promise<JobResult>((resolve) => (finish = resolve));
-  const launched = sendStart(finish).then((result) => {
+  const sent = sendStart(finish);
+  const stuck = afterTurn(turn, () => {
+    const timer = setTimeout(finish, prepareMs(job), { status: "timeout", cause: stuckCause(job) });
+    return () => clearTimeout(timer);
+  });
+  const launched = sent.then((result) => {
+    stuck.cancel();
     if (!result.ok) return result;
     const timeout: JobResult = { status: "timeout", cause: timeoutCause(job) };
     const timer = setTimeout(finish, silenceMs(job), timeout);
@@ -169,6 +220,21 @@ function startJob(
     return ok(undefined);
   });
   return { launched, finished };
+}
+
+/** Begins something once `turn` has come, unless it is cancelled before; then it never begins. */
+function afterTurn(turn: Promise<unknown>, begin: () => () => void): { cancel: () => void } {
+  let isCancelled = false;
+  let end: () => void = () => undefined;
+  void turn.then(() => {
+    if (!isCancelled) end = begin();
+  });
+  return {
+    cancel: () => {
+      isCancelled = true;
+      end();
+    },
+  };
 }
 
 /** Settles the call that a message belongs to. */

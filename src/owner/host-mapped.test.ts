@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   closeSync,
   ftruncateSync,
@@ -154,6 +154,65 @@ for (const [name, change, code] of changes) {
     } else {
       assert.throws(() => files.source(path, 8000, 8), isFileError(code));
     }
+  });
+}
+
+/** Locks memory as a driver does: all of its pages are put in place. */
+const lock =
+  (adopted: number[]): GpuContext["adoptHost"] =>
+  (bytes) => {
+    for (let at = 0; at < bytes.length; at += 4096) bytes[at] = bytes[at] ?? 0;
+    return adopt(adopted)(bytes);
+  };
+
+const losses: readonly (readonly [
+  name: string,
+  change: (path: string) => void,
+  isLost: boolean,
+])[] = [
+  ["the control: nothing", () => undefined, false],
+  ["written to", (path) => writeInto(path, Buffer.alloc(65_536, 1)), false],
+  ["cut short, and grown again", (path) => regrow(path), true],
+  [
+    "made anew in place",
+    (path) => writeFileSync(path, Buffer.alloc(2 ** 20, 2), { flag: "w" }),
+    true,
+  ],
+  [
+    "punched",
+    (path) => void execFileSync("fallocate", ["-p", "-o", "65536", "-l", "65536", path]),
+    true,
+  ],
+];
+
+function writeInto(path: string, bytes: Uint8Array): void {
+  const file = openSync(path, "r+");
+  writeSync(file, bytes, 0, bytes.length, 0);
+  closeSync(file);
+}
+
+function regrow(path: string): void {
+  truncateSync(path, 0);
+  truncateSync(path, 2 ** 20);
+}
+
+const hasFallocate = spawnSync("fallocate", ["--version"]).status === 0;
+
+for (const [name, change, isLost] of losses) {
+  const skip = name === "punched" && !hasFallocate ? "no fallocate(1) on this machine" : false;
+  const become = isLost ? "locked anew" : "kept";
+  test(`locked pages of a file that was ${name} are ${become}`, { skip }, () => {
+    const adopted: number[] = [];
+    const { files } = createFiles(lock(adopted));
+    const path = ram(2 ** 20);
+    files.target(path, 0, 16);
+    files.sweep();
+    assert.equal(adopted.length, 1);
+    change(path);
+    files.sweep();
+    assert.equal(adopted.length, isLost ? 0 : 1);
+    assert.equal(files.source(path, 0, 1)[0]?.bytes[0], readFileSync(path)[0]);
+    assert.equal(adopted.length, 1);
   });
 }
 

@@ -25,6 +25,8 @@ type LockedView = {
   readonly view: FileView;
   /** Null: it could not be page-locked. */
   readonly buffer: HostBuffer | null;
+  /** Its pages were put in place by locking them, so that they stay until the file drops them. */
+  readonly isHeld: boolean;
 };
 
 type MappedFile = {
@@ -32,6 +34,8 @@ type MappedFile = {
   readonly file: number;
   readonly status: Pick<Stats, "dev" | "ino">;
   readonly heldBytes: number;
+  /** Blocks that the file had when it was last looked at. */
+  heldBlocks: number;
   readonly views: Map<number, LockedView>;
   /** Stretches that have no holes any more. */
   readonly filled: Set<number>;
@@ -69,14 +73,25 @@ export class MappedFiles {
 
   /**
    * To be called before each job, while nothing is copying from or to any of them: lets go of files
-   * that are no longer what was mapped, gone, replaced, or of another size. A file that was cut
-   * short must not be touched beyond its end, and its locked pages are not its own any more.
+   * that are no longer what was mapped, gone, replaced, or of another size: a file that was cut
+   * short must not be touched beyond its end. And of those whose locked pages are not their own
+   * any more, since they were cut short and have grown again, or holes were punched into them:
+   * the device would go on with pages that nobody else sees.
    */
   sweep(): void {
     for (const mapped of this.#files.values()) {
       const now = statSync(mapped.path, { throwIfNoEntry: false });
       const isTooMany = this.#files.size > MAPPED_FILES_MAX;
-      if (isTooMany || now === undefined || !isUnchanged(now, mapped)) this.#drop(mapped);
+      if (
+        isTooMany ||
+        now === undefined ||
+        !isUnchanged(now, mapped) ||
+        hasLostPages(now, mapped)
+      ) {
+        this.#drop(mapped);
+      } else {
+        mapped.heldBlocks = now.blocks;
+      }
     }
   }
 
@@ -114,8 +129,10 @@ export class MappedFiles {
       const { path } = mapped;
       this.#options.note(`${path} is copied in two steps, since ${buffer.error.message}`);
     }
-    const locked = { view, buffer: buffer.ok ? buffer.value : null };
+    const isHeld = buffer.ok && view.isPresent() === true;
+    const locked = { view, buffer: buffer.ok ? buffer.value : null, isHeld };
     mapped.views.set(index, locked);
+    mapped.heldBlocks = fileCall("fstat", mapped.path, () => fstatSync(mapped.file)).blocks;
     return locked;
   }
 
@@ -129,6 +146,12 @@ export class MappedFiles {
 const isUnchanged = (now: Stats, { status, heldBytes }: MappedFile): boolean =>
   now.dev === status.dev && now.ino === status.ino && now.size === heldBytes;
 
+function hasLostPages(now: Stats, { views, heldBlocks }: MappedFile): boolean {
+  const held = [...views.values()].filter(({ isHeld }) => isHeld);
+  if (held.length === 0) return false;
+  return now.blocks < heldBlocks || held.some(({ view }) => view.isPresent() === false);
+}
+
 function openFile(path: string): MappedFile {
   // O_NONBLOCK: a FIFO is to be refused, not waited for.
   const flags = constants.O_RDWR | constants.O_NONBLOCK;
@@ -139,9 +162,9 @@ function openFile(path: string): MappedFile {
       const detail = "is no regular file, so it cannot be memory";
       throw new FileError({ code: "ENODEV", call: "mmap", path, detail });
     }
-    const { dev, ino, size } = status;
+    const { dev, ino, size, blocks } = status;
     const [views, filled] = [new Map<number, LockedView>(), new Set<number>()];
-    return { path, file, status: { dev, ino }, heldBytes: size, views, filled };
+    return { path, file, status: { dev, ino }, heldBytes: size, heldBlocks: blocks, views, filled };
   } catch (error) {
     closeSync(file);
     throw error;

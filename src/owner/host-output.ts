@@ -171,12 +171,12 @@ function openBeside(path: string, clock: Clock): OpenOutput {
 /** Where the path leads in the end, so that a symbolic link stays one. */
 function resolveTarget(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw toFileError("open", path, error);
   }
   return join(
-    fileCall("open", path, () => realpathSync(dirname(path))),
+    fileCall("open", path, () => realpathSync.native(dirname(path))),
     basename(path),
   );
 }

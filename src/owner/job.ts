@@ -175,7 +175,8 @@ export type JobCause = {
    *   alias of what has no buffer; `payload_too_large`; `check_argument`: a check that cannot be;
    * - `module_not_found`, `module_unreadable`, `module_changed` (other text than `sha256` says),
    *   `ptx_too_large`;
-   * - `die_host_died`, `leaving`, and the owner's refusal codes, e.g. `no_device`.
+   * - `host_stuck` (a timeout before the launch), `die_host_died`, `leaving`, and the owner's
+   *   refusal codes, e.g. `no_device`.
    */
   readonly name: string;
   /** The driver's number; 0 where the driver had no part in it. */

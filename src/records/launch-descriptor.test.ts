@@ -182,9 +182,9 @@ const ARGUMENT_CASES = [
   ["an alias far out", [[OFFSET(4), 8, ALL]], "bad_descriptor", /no argument/],
   [
     "an alias past its buffer",
-    [[VALUE(4), 8, 1023n]],
+    [[VALUE(4), 8, 1024n]],
     "out_of_bounds",
-    /1023 is not inside the 1023/,
+    /1024 is beyond the 1023/,
   ],
 ] as const;
 
@@ -198,6 +198,9 @@ suite("what is wrong in an argument", () => {
     });
   }
   test("control: nothing changed", () => assert.ok(decode(patched([])).ok));
+  test("control: an alias of the end of its buffer", () => {
+    assert.ok(decode(patched([[VALUE(4), 8, 1023n]])).ok);
+  });
   test("in slices may overlap, and an alias may come before what it names", () => {
     const launch: LaunchDescriptor = {
       ...LAUNCH,

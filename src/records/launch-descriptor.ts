@@ -137,9 +137,10 @@ function findAliasFault(found: readonly LaunchArgument[]): LaunchFault | null {
         `${String(argument.argument)} is ${target?.kind ?? "no argument"}`;
       return inArgument(index, { code: "bad_descriptor", message });
     }
-    if (argument.offset >= target.bytes) {
+    // One past the end is a place too: kernels are given ends as well as beginnings.
+    if (argument.offset > target.bytes) {
       const message =
-        `offset ${String(argument.offset)} is not inside the ${String(target.bytes)} bytes ` +
+        `offset ${String(argument.offset)} is beyond the ${String(target.bytes)} bytes ` +
         `of argument ${String(argument.argument)}`;
       return inArgument(index, { code: "out_of_bounds", message });
     }
