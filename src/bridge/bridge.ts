@@ -12,6 +12,7 @@ import type {
   RecordOutcome,
 } from "./bridge-api.ts";
 import { DieRunner } from "./die-runner.ts";
+import { FolderWatch } from "./folder-watch.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { takeMailboxLock, type MailboxLock } from "./mailbox-lock.ts";
 import { findMailboxFault } from "./mailbox-rules.ts";
@@ -73,6 +74,8 @@ class MailboxBridge implements Bridge {
   readonly #locks: readonly MailboxLock[];
   readonly #runner: DieRunner;
   readonly #pacer: Pacer;
+  /** None where the pause is fixed: then nothing else is to end it. */
+  readonly #watches: readonly FolderWatch[];
   readonly #servers: ReadonlyMap<string, MailboxServer>;
   #isServing = false;
   #isStopping = false;
@@ -93,7 +96,14 @@ class MailboxBridge implements Bridge {
       },
       nap: napOnThread,
       turn: () => new Promise((resolve) => setImmediate(resolve)),
+      onRest: () => this.#watches.forEach((watch) => watch.arm()),
     });
+    this.#watches =
+      options.pollUs === null
+        ? options.mailboxes.map(
+            ({ job }) => new FolderWatch(job, options.clock.nowMs, () => this.#pacer.active()),
+          )
+        : [];
     this.#servers = new Map(
       options.mailboxes.map((mailbox) => [mailbox.name, this.#createServer(mailbox)]),
     );
@@ -167,6 +177,7 @@ class MailboxBridge implements Bridge {
       const isAllRunning = servers.every((server) => server.isRunning());
       await (isAllRunning ? this.#pacer.woken() : this.#pacer.pause());
     }
+    for (const watch of this.#watches) watch.close();
     await Promise.all(servers.map((server) => server.settled()));
     for (const server of servers) server.finish();
     this.#isServing = false;
