@@ -4,13 +4,11 @@
  */
 import { createHash } from "node:crypto";
 import {
-  closeSync,
   constants,
   fchmodSync,
   fchownSync,
   fstatSync,
   ftruncateSync,
-  openSync,
   readdirSync,
   realpathSync,
   renameSync,
@@ -24,6 +22,7 @@ import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 
 import { fileCall, FileError, toFileError, type Clock } from "../base/mod.ts";
+import { closeQuietly, openHeld } from "./host-file.ts";
 import type { PayloadOutput } from "./job.ts";
 
 const writeLater = promisify(write);
@@ -61,22 +60,11 @@ export function openOutput(
   return placement === "in_place" ? openInPlace(path, clock) : openBeside(path, clock);
 }
 
-/** A descriptor that is closed once, however often that is asked for. */
-function openOnce(path: string, flags: number, mode?: number): { file: number; close: () => void } {
-  const file = fileCall("open", path, () => openSync(path, flags, mode));
-  let isOpen = true;
-  const close = (): void => {
-    if (isOpen) closeSync(file);
-    isOpen = false;
-  };
-  return { file, close };
-}
-
 function openInPlace(path: string, clock: Clock): OpenOutput {
   // Without O_NONBLOCK a FIFO that nobody reads would block here for ever.
-  const { file, close } = openOnce(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  const { file, close } = openHeld(path, constants.O_WRONLY | constants.O_NONBLOCK);
   return {
-    discard: close,
+    discard: () => closeQuietly([close]),
     commit: async (view) => {
       await writeWhole({ file, path, clock }, view);
       const heldBytes = fileCall("fstat", path, () => fstatSync(file)).size;
@@ -141,7 +129,7 @@ let outputs = 0;
 
 function openBeside(path: string, clock: Clock): OpenOutput {
   const target = resolveTarget(path);
-  const old = statSync(target, { throwIfNoEntry: false }) ?? null;
+  const old = fileCall("stat", path, () => statSync(target, { throwIfNoEntry: false })) ?? null;
   if (old !== null && !old.isFile()) {
     const code = old.isDirectory() ? "EISDIR" : "EINVAL";
     const detail = "is no regular file, so none can take its place; write it in place";
@@ -151,7 +139,7 @@ function openBeside(path: string, clock: Clock): OpenOutput {
   outputs += 1;
   const beside = `${besideName(target)}${process.pid}-${outputs}`;
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
-  const { file, close } = openOnce(beside, flags, NEW_FILE_MODE);
+  const { file, close } = openHeld(beside, flags, NEW_FILE_MODE);
   liveOutputs.add(beside);
   return {
     commit: async (view) => {
@@ -162,7 +150,7 @@ function openBeside(path: string, clock: Clock): OpenOutput {
       liveOutputs.delete(beside);
     },
     discard: () => {
-      close();
+      closeQuietly([close]);
       if (liveOutputs.delete(beside)) removeQuietly(beside);
     },
   };
