@@ -2,7 +2,10 @@
  * How long the loop rests between polls: hardly at all while jobs come, ever longer while none do.
  */
 
-/** How long after the last activity polls stay as close together as they can. */
+/** How long after the last activity there is no pause: a producer in a loop posts within this. */
+export const SPIN_MS = 0.2;
+
+/** How long after the last activity polls stay close together. */
 export const BUSY_MS = 30;
 
 /** Pause while busy. The kernel's timer slack makes it about 0.1 ms (measured). */
@@ -43,6 +46,7 @@ export const napOnThread = (ms: number): void => void Atomics.wait(NAP_WORD, 0, 
 
 /** The pause after that long without activity in any mailbox. */
 export function pauseAfter(idleMs: number, mailboxes: number): number {
+  if (idleMs >= 0 && idleMs < SPIN_MS) return 0;
   if (idleMs < BUSY_MS) return BUSY_PAUSE_MS;
   const longestMs = Math.max(IDLE_PAUSE_MS_MAX, mailboxes * IDLE_PAUSE_MS_PER_MAILBOX);
   return Math.min(longestMs, idleMs * IDLE_SHARE);
