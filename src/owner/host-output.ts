@@ -2,26 +2,29 @@
  * Writes a payload's output whole: in place with one write(2), as device and debugfs files want it,
  * or beside the target and then renamed over it, so that nobody ever sees half of it.
  */
-import { createHash } from "node:crypto";
 import {
   constants,
-  fchmodSync,
-  fchownSync,
   fstatSync,
   ftruncateSync,
   readdirSync,
-  realpathSync,
   renameSync,
   statSync,
-  unlinkSync,
   write,
   writeSync,
-  type Stats,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 
-import { fileCall, FileError, toFileError, type Clock } from "../base/mod.ts";
+import {
+  besideName,
+  fileCall,
+  FileError,
+  removeQuietly,
+  resolveTarget,
+  takeAfter,
+  toFileError,
+  type Clock,
+} from "../base/mod.ts";
 import { closeQuietly, openHeld } from "./host-file.ts";
 import type { PayloadOutput } from "./job.ts";
 
@@ -38,8 +41,6 @@ const OUTPUT_PAUSE_MS = 1;
 
 /** Of an output where there was none. */
 const NEW_FILE_MODE = 0o644;
-
-const MODE_BITS = 0o7777;
 
 /** An output that was opened: it is either committed, or discarded as if it had never been. */
 export type OpenOutput = {
@@ -137,7 +138,7 @@ function openBeside(path: string, clock: Clock): OpenOutput {
   }
   if (!sweptTargets.has(target)) sweepLeftovers(target);
   outputs += 1;
-  const beside = `${besideName(target)}${process.pid}-${outputs}`;
+  const beside = `${unfinishedName(target)}${process.pid}-${outputs}`;
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
   const { file, close } = openHeld(beside, flags, NEW_FILE_MODE);
   liveOutputs.add(beside);
@@ -156,48 +157,15 @@ function openBeside(path: string, clock: Clock): OpenOutput {
   };
 }
 
-/** Where the path leads in the end, so that a symbolic link stays one. */
-function resolveTarget(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw toFileError("open", path, error);
-  }
-  return join(
-    fileCall("open", path, () => realpathSync.native(dirname(path))),
-    basename(path),
-  );
-}
-
-/** Owner and mode of the file that is replaced: who could read it can read the new one. */
-function takeAfter(file: number, path: string, old: Stats): void {
-  const now = fileCall("fstat", path, () => fstatSync(file));
-  if (now.uid !== old.uid || now.gid !== old.gid) {
-    try {
-      fchownSync(file, old.uid, old.gid);
-    } catch {
-      // Only root may give a file away; then it stays ours, as after any other program's rename.
-    }
-  }
-  // Last, since a change of owner takes bits of the mode away.
-  fileCall("fchmod", path, () => fchmodSync(file, old.mode & MODE_BITS));
-}
-
-/**
- * What the names of a target's unfinished outputs begin with, before the process and a number. A
- * hash, since the target's own name may be as long as names can be.
- */
-function besideName(target: string): string {
-  const hash = createHash("sha256").update(basename(target)).digest("hex").slice(0, 16);
-  return join(dirname(target), `.holdfast-out-${hash}-`);
-}
+/** What the names of a target's unfinished outputs begin with, before the process and a number. */
+const unfinishedName = (target: string): string => `${besideName(target, "out")}-`;
 
 /**
  * Removes what processes that are gone have left: a die host may be killed at any moment. One that
  * is only just ending still counts as alive, so the target is then swept again by its next job.
  */
 function sweepLeftovers(target: string): void {
-  const prefix = basename(besideName(target));
+  const prefix = basename(unfinishedName(target));
   const folder = dirname(target);
   let isClean = true;
   for (const name of fileCall("readdir", folder, () => readdirSync(folder))) {
@@ -219,14 +187,5 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
-
-/** A leftover that cannot be removed harms nobody; the next sweep tries again. */
-function removeQuietly(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    return;
   }
 }
