@@ -69,7 +69,9 @@ async function serve(folder: string): Promise<void> {
       baseModule: { name: "base.ptx", path: "/base.ptx" },
       stateDirectory: join(folder, "state"),
     },
-    ...{ pollUs: null, clock: systemClock, printJobLine: () => undefined },
+    pollUs: null,
+    clock: systemClock,
+    printJobLine: () => undefined,
     log: (line) => void process.stderr.write(`${line}\n`),
   });
   if (!made.ok) throw new Error(made.error.message);

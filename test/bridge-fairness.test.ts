@@ -23,7 +23,11 @@ function serve(
   owner: BridgeOptions["owner"],
 ): Bridge {
   const made = createBridge({
-    ...{ owner, baseModule: BASE_MODULE, clock: systemClock, pollUs: null, stateDirectory: null },
+    owner,
+    baseModule: BASE_MODULE,
+    clock: systemClock,
+    pollUs: null,
+    stateDirectory: null,
     mailboxes: producers.map(({ mailbox }) => mailbox),
     printJobLine: () => undefined,
     log: () => undefined,

@@ -203,7 +203,11 @@ function nearlyRight(random: (below: number) => number, seq: bigint): Uint8Array
   const more = { inBytes: right.inBytes + pick([0n, 0n, 0n, 1n, 4n, 2n ** 32n]) };
   const shape = pick([0, 0, 0, 1, 1024, 1025]);
   return recordV2({
-    ...{ seq, op, n, ...right, ...more },
+    seq,
+    op,
+    n,
+    ...right,
+    ...more,
     flags: pick([0, 0, 0, 1, 2, 4, 6, 8, 2 ** 31]),
     iters: op === 4 ? random(3) : pick([0, 0, 0, 1]),
     grid: [shape, shape, shape === 1 ? 1 : 0],

@@ -33,7 +33,9 @@ const bridge = createBridge({
   },
   mailboxes: [mailboxV2In(join(folder, "box"), { timeoutMs: 10_000 })],
   baseModule: { name: "base.ptx", path: BASE_PTX },
-  ...{ stateDirectory: join(folder, "state"), pollUs: null, clock: systemClock },
+  stateDirectory: join(folder, "state"),
+  pollUs: null,
+  clock: systemClock,
   printJobLine: (line) => {
     writeSync(lines, `${line}\n`);
   },

@@ -187,7 +187,10 @@ function checkRemains(site: KillSite): Remains {
   const isBegun = executions.at(-1) === site.posted;
   const begun = isNewer ? "output, no done record" : isBegun ? "no output yet" : "not begun";
   return {
-    ...{ done, doneFile: site.doneFile(), executions: executions.length, out: statSync(path) },
+    done,
+    doneFile: site.doneFile(),
+    executions: executions.length,
+    out: statSync(path),
     stage: done === site.posted ? "answered" : begun,
   };
 }

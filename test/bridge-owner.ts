@@ -25,7 +25,10 @@ export function createSoftOwner(dies: number): Owner {
     String(dies),
   ] as const;
   return createOwner({
-    ...{ log, baseModule: BASE_MODULE, clock: systemClock, journal: noJournal },
+    log,
+    baseModule: BASE_MODULE,
+    clock: systemClock,
+    journal: noJournal,
     board: createDirectBoard({ dies }),
     launchHost: createHostLauncher({ command: [...command], log }),
     workTimeoutMs: 10_000,

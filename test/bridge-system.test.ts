@@ -47,7 +47,11 @@ after(() => {
 /** Serves the mailboxes for as long as the test takes. */
 function serve(context: TestContext, mailboxes: BridgeOptions["mailboxes"]): Bridge {
   const made = createBridge({
-    ...{ owner, mailboxes, baseModule: BASE_MODULE, clock: systemClock, pollUs: null },
+    owner,
+    mailboxes,
+    baseModule: BASE_MODULE,
+    clock: systemClock,
+    pollUs: null,
     stateDirectory: join(folder, "state"),
     printJobLine: (line) => lines.push(line),
     log: (line) => lines.push(line),
@@ -284,8 +288,12 @@ function launchSite(context: TestContext) {
     const input = Buffer.concat([descriptor, operands]);
     producer.write(input);
     return producer.run(launch, 0, {
-      ...{ inBytes: BigInt(input.length), outBytes: 64n, descBytes: descriptor.length },
-      ...{ grid: [1, 1, 1], block: [16, 1, 1], timeoutMs: 300 },
+      inBytes: BigInt(input.length),
+      outBytes: 64n,
+      descBytes: descriptor.length,
+      grid: [1, 1, 1],
+      block: [16, 1, 1],
+      timeoutMs: 300,
     });
   };
   return { modules, producer, run };

@@ -68,14 +68,16 @@ const runProgram = (program: string, words: readonly string[]): Promise<Ended> =
   });
 
 const C_PRODUCER: Producer = {
-  ...{ name: "c-producer", skip: noCompiler },
+  name: "c-producer",
+  skip: noCompiler,
   run: (words) => runProgram(cProducer, words),
 };
 
 const PRODUCERS: readonly Producer[] = [
   C_PRODUCER,
   {
-    ...{ name: "node-producer", skip: false },
+    name: "node-producer",
+    skip: false,
     run: (words) => runProgram(process.execPath, [NODE_PRODUCER, ...words]),
   },
 ];
@@ -141,8 +143,18 @@ async function answerVadd(mailbox: Mailbox, lie: Lie): Promise<Cubb2Job> {
   lie.result?.(result);
   if (lie.hasNoOut !== true) putWhole(mailbox.out, new Uint8Array(result.buffer));
   const record = CBD2_DONE.encode({
-    ...{ seq: job.seq, op: job.op, n: job.n, cudaError: 0, outBytes: job.outBytes, bad },
-    ...{ kernelNs: 1n, wallNs: 1n, checksum: 0, checked: job.n, device: "a test", flags: 2 },
+    seq: job.seq,
+    op: job.op,
+    n: job.n,
+    cudaError: 0,
+    outBytes: job.outBytes,
+    bad,
+    kernelNs: 1n,
+    wallNs: 1n,
+    checksum: 0,
+    checked: job.n,
+    device: "a test",
+    flags: 2,
     status: bad === 0n ? STATUS.ok : STATUS.verify_failed,
     ...lie.done,
   });

@@ -109,7 +109,10 @@ function vaddOperands(n: number): Uint8Array {
 const V2 = join(root, "v2");
 const MODULES = join(V2, "modules");
 const FILES = {
-  ...{ job: join(V2, "job"), in: join(V2, "in"), out: join(V2, "out"), done: join(V2, "done") },
+  job: join(V2, "job"),
+  in: join(V2, "in"),
+  out: join(V2, "out"),
+  done: join(V2, "done"),
 };
 const V2_WORDS = Object.entries(FILES).flatMap(([name, path]) => [`--${name}`, path]);
 
@@ -175,11 +178,13 @@ type Producer = {
 
 const PRODUCERS: readonly Producer[] = [
   {
-    ...{ name: "c-producer", skip: noCompiler },
+    name: "c-producer",
+    skip: noCompiler,
     post: (flags) => run(cProducer, [...V2_WORDS, ...flags]),
   },
   {
-    ...{ name: "node-producer", skip: false },
+    name: "node-producer",
+    skip: false,
     post: (flags) => run(process.execPath, [NODE_PRODUCER, ...V2_WORDS, ...flags]),
   },
 ];

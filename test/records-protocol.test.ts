@@ -50,18 +50,39 @@ const VADD_DONE: Cbd2Done = {
 };
 
 const REFUSED: Cbd2Done = {
-  ...{ ...VADD_DONE, status: STATUS.unknown_op, seq: 43n, op: 5, outBytes: 0n, kernelNs: 0n },
-  ...{ wallNs: 0n, checksum: 0, checked: 0n, device: "", flags: 0 },
+  ...VADD_DONE,
+  status: STATUS.unknown_op,
+  seq: 43n,
+  op: 5,
+  outBytes: 0n,
+  kernelNs: 0n,
+  wallNs: 0n,
+  checksum: 0,
+  checked: 0n,
+  device: "",
+  flags: 0,
 };
 
 const LAUNCH: Cubb2Job = {
-  ...{ ...VADD, seq: 44n, op: OPERATION.launch, timeoutMs: 1000, n: 4n, inBytes: 216n },
-  ...{ outBytes: 16n, grid: [1, 1, 1], block: [32, 1, 1], descBytes: 200 },
+  ...VADD,
+  seq: 44n,
+  op: OPERATION.launch,
+  timeoutMs: 1000,
+  n: 4n,
+  inBytes: 216n,
+  outBytes: 16n,
+  grid: [1, 1, 1],
+  block: [32, 1, 1],
+  descBytes: 200,
 };
 
 const V1_JOB = {
-  ...{ seq: 1000n, op: OPERATION.vadd, n: 257 },
-  ...{ gpaA: 0x1000_0000n, gpaB: 0x1_0000_0000n, gpaC: 0x1_4000_0000n },
+  seq: 1000n,
+  op: OPERATION.vadd,
+  n: 257,
+  gpaA: 0x1000_0000n,
+  gpaB: 0x1_0000_0000n,
+  gpaC: 0x1_4000_0000n,
 };
 
 /** `0.5 * (i mod 1000) + 0.25 * (i mod 997)`, summed for i from 0 to 256. */

@@ -1,3 +1,4 @@
+export { besideName, removeQuietly, resolveTarget, takeAfter } from "./beside-file.ts";
 export { systemClock, type Clock } from "./clock.ts";
 export { errnoError, FileError, fileCall, toFileError } from "./file-error.ts";
 export { invariant, InvariantError, unreachable } from "./invariant.ts";

@@ -52,7 +52,11 @@ export async function admitLaunch(
     return refused("unknown_kernel", `module ${moduleSha256}: ${mend}`);
   }
   return ok({
-    ...{ module, entry, grid, block, sharedBytes },
+    module,
+    entry,
+    grid,
+    block,
+    sharedBytes,
     arguments: decoded.value.arguments.map(jobArgument),
     payload: payloadOf(record, mailbox),
     check: launchCheck(decoded.value.arguments),
@@ -112,7 +116,11 @@ function launchCheck(given: readonly LaunchArgument[]): JobCheck {
     (kind === "out" || kind === "inout") && "type" in rest ? [{ argument, type: rest.type }] : [],
   );
   return {
-    ...{ reference: null, extent: "none", elements: 0, iterations: 0, sampleSeed: "0" },
+    reference: null,
+    extent: "none",
+    elements: 0,
+    iterations: 0,
+    sampleSeed: "0",
     sums,
   };
 }

@@ -48,7 +48,10 @@ export function admitOperation(
     check: {
       // What is wrong on purpose is compared with what would be right.
       reference: kernel.name === "vadd_mutated" ? "vadd" : kernel.name,
-      ...{ extent, elements: n, iterations: record.iters, sampleSeed: String(record.seq) },
+      extent,
+      elements: n,
+      iterations: record.iters,
+      sampleSeed: String(record.seq),
       sums: [{ argument: 0, type: outputType(kernel) }],
     },
     timeoutMs: timeoutOf(record, mailbox),

@@ -21,7 +21,11 @@ const HIGH = 2n ** 32n;
 const LOW_END = 2n ** 31n;
 
 const vadd = (more: Partial<CubbJob>): Partial<CubbJob> => ({
-  ...{ op: 2, n: 1024, gpaA: 0n, gpaB: 0x1000n, gpaC: 0x2000n },
+  op: 2,
+  n: 1024,
+  gpaA: 0n,
+  gpaB: 0x1000n,
+  gpaC: 0x2000n,
   ...more,
 });
 
@@ -78,7 +82,10 @@ test("the job names offsets in the RAM file", () => {
   const [buffer, path] = [{ kind: "buffer", bytes: 4096 }, mailbox.ram];
   const memory = (offset: number) => ({ kind: "memory", path, offset });
   assert.deepEqual(admitted.value, {
-    ...{ module: baseModule, entry: "vadd", grid: [4, 1, 1], block: [256, 1, 1] },
+    module: baseModule,
+    entry: "vadd",
+    grid: [4, 1, 1],
+    block: [256, 1, 1],
     sharedBytes: 0,
     arguments: [
       { ...buffer, source: { kind: "zero" }, target: memory(2 ** 31 + 0x2000) },
@@ -87,7 +94,11 @@ test("the job names offsets in the RAM file", () => {
       { kind: "scalar", type: "u32", value: "1024" },
     ],
     check: {
-      ...{ reference: "vadd", extent: "full", elements: 1024, iterations: 0, sampleSeed: "3" },
+      reference: "vadd",
+      extent: "full",
+      elements: 1024,
+      iterations: 0,
+      sampleSeed: "3",
       sums: [{ argument: 0, type: "f32" }],
     },
     timeoutMs: 1000,

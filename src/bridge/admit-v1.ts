@@ -45,14 +45,18 @@ export function admitV1(record: CubbJob, { mailbox, baseModule }: AdmissionOptio
   const placed = placeArrays(record, kernel, mailbox);
   if (!placed.ok) return placed;
   return ok({
-    ...{ module: baseModule, entry: kernel.entry, ...launchShape(kernel, record.n) },
+    module: baseModule,
+    entry: kernel.entry,
+    ...launchShape(kernel, record.n),
     sharedBytes: 0,
     arguments: memoryArguments(kernel, record.n, { path: mailbox.ram, ...placed.value }),
     check: {
       // What is wrong on purpose is compared with what would be right.
       reference: kernel.name === "vadd_mutated" ? "vadd" : kernel.name,
       extent: extentFor(mailbox.verify, record.n),
-      ...{ elements: record.n, iterations: 0, sampleSeed: String(record.seq) },
+      elements: record.n,
+      iterations: 0,
+      sampleSeed: String(record.seq),
       sums: [{ argument: 0, type: outputType(kernel) }],
     },
     timeoutMs: mailbox.timeoutMs,

@@ -27,7 +27,10 @@ const OPTIONS: AdmissionOptionsV2 = {
 const N_MAX = 2n ** 28n;
 
 const vadd = (n: bigint, more: Partial<Cubb2Job> = {}): Partial<Cubb2Job> => ({
-  ...{ op: 2, n, inBytes: 8n * n, outBytes: 4n * n },
+  op: 2,
+  n,
+  inBytes: 8n * n,
+  outBytes: 4n * n,
   ...more,
 });
 
@@ -35,12 +38,18 @@ const mail = (n: bigint): Partial<Cubb2Job> => ({ n, inBytes: 4n * n, outBytes: 
 
 const shape = (grid: Cubb2Job["grid"], block: Cubb2Job["block"]): Partial<Cubb2Job> => ({
   ...mail(256n),
-  ...{ grid, block },
+  grid,
+  block,
 });
 
 const launch = (more: Partial<Cubb2Job>): Partial<Cubb2Job> => ({
-  ...{ op: 256, n: 0n, descBytes: 64, inBytes: 64n, outBytes: 0n },
-  ...{ grid: [1, 1, 1], block: [1, 1, 1] },
+  op: 256,
+  n: 0n,
+  descBytes: 64,
+  inBytes: 64n,
+  outBytes: 0n,
+  grid: [1, 1, 1],
+  block: [1, 1, 1],
   ...more,
 });
 
@@ -142,7 +151,11 @@ test("the job of a vadd takes its operands one behind the other", async () => {
       output: { path: "/nowhere/out", bytes: 1200, placement: "rename" },
     },
     check: {
-      ...{ reference: "vadd", extent: "full", elements: 300, iterations: 0, sampleSeed: "9" },
+      reference: "vadd",
+      extent: "full",
+      elements: 300,
+      iterations: 0,
+      sampleSeed: "9",
       sums: [{ argument: 0, type: "f32" }],
     },
     timeoutMs: 5,
@@ -245,7 +258,9 @@ test("a launch becomes the job that its descriptor says", async (context) => {
     { kind: "bytes", offset: first + 264, bytes: 24 },
   ]);
   assert.deepEqual(job.module, {
-    ...{ name: "scale.ptx", path: join(folder, "scale.ptx"), sha256: MODULE },
+    name: "scale.ptx",
+    path: join(folder, "scale.ptx"),
+    sha256: MODULE,
   });
   assert.deepEqual([job.entry, job.grid, job.block], ["scale", [3, 2, 1], [32, 2, 2]]);
   assert.deepEqual([job.sharedBytes, job.timeoutMs], [48, 9]);

@@ -135,12 +135,16 @@ class MailboxBridge implements Bridge {
     const notices = new NoticeLog((text) => log(`bridge ${mailbox.name}: ${text}`), clock);
     const statePath = statePathOf(this.#options, mailbox);
     return new MailboxServer({
-      ...{ mailbox, clock, notices, printJobLine },
+      mailbox,
+      clock,
+      notices,
+      printJobLine,
       protocol:
         mailbox.version === 1
           ? createProtocolV1({ mailbox, baseModule })
           : createProtocolV2({
-              ...{ mailbox, baseModule },
+              mailbox,
+              baseModule,
               modules:
                 mailbox.modules === null
                   ? null

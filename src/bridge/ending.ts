@@ -32,7 +32,13 @@ export type Ending = {
 export type Refusal = { readonly status: StatusName; readonly reason: string };
 
 const NOT_RUN = {
-  ...{ cudaError: 0, device: "", kernelNs: 0, outBytes: 0, checksum: 0, bad: 0, checked: 0 },
+  cudaError: 0,
+  device: "",
+  kernelNs: 0,
+  outBytes: 0,
+  checksum: 0,
+  bad: 0,
+  checked: 0,
   extent: null,
 } as const;
 
@@ -49,7 +55,10 @@ export function endingOf(job: Job, result: JobResult): Ending {
   invariant(isProven(job, proof), "what was asked to be checked was checked");
   const bad = proof?.bad ?? 0;
   return {
-    ...{ device, bad, cudaError: 0, kernelNs: measures.kernelNs },
+    device,
+    bad,
+    cudaError: 0,
+    kernelNs: measures.kernelNs,
     outBytes: job.payload?.output?.bytes ?? 0,
     checksum: Number(proof?.checksum ?? 0),
     checked: proof?.checked ?? 0,

@@ -13,7 +13,11 @@ export type FileIdentity = {
 };
 
 export const identityOf = ({ dev, ino, size, mtimeMs, ctimeMs }: FileIdentity): FileIdentity => ({
-  ...{ dev, ino, size, mtimeMs, ctimeMs },
+  dev,
+  ino,
+  size,
+  mtimeMs,
+  ctimeMs,
 });
 
 /** One file. */

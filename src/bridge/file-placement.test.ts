@@ -18,9 +18,9 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { FileError } from "../base/mod.ts";
+import { besideName, FileError } from "../base/mod.ts";
 import { isSameContent } from "./file-identity.ts";
-import { besideName, placementOf, placeRecord } from "./file-placement.ts";
+import { placementOf, placeRecord } from "./file-placement.ts";
 import { testFolder } from "./testing.ts";
 
 const RECORD = Buffer.from("a whole record");
@@ -69,7 +69,7 @@ test("a symbolic link stays one", (context) => {
 test("what a killed daemon left is no obstacle, nor is a link that lies there", (context) => {
   const folder = testFolder(context);
   const path = join(folder, "done");
-  const beside = besideName(path);
+  const beside = besideName(path, "done");
   for (const leave of [
     () => writeFileSync(beside, "half a rec"),
     () => symlinkSync(join(folder, "victim"), beside),

@@ -5,27 +5,25 @@
 import {
   closeSync,
   constants,
-  fchmodSync,
-  fchownSync,
   fstatSync,
   openSync,
-  realpathSync,
   renameSync,
   statSync,
-  unlinkSync,
   writeSync,
-  type Stats,
 } from "node:fs";
-import { createHash } from "node:crypto";
-import { basename, dirname, join } from "node:path";
 
-import { fileCall, FileError } from "../base/mod.ts";
+import {
+  besideName,
+  fileCall,
+  FileError,
+  removeQuietly,
+  resolveTarget,
+  takeAfter,
+} from "../base/mod.ts";
 import type { PayloadOutput } from "../owner/mod.ts";
 import { identityOf, isOnKernelFileSystem, type FileIdentity } from "./file-identity.ts";
 
 export type Placement = PayloadOutput["placement"];
-
-const MODE_BITS = 0o7777;
 
 /** How the file has to be written. One that does not exist is a plain one. Throws FileError. */
 export function placementOf(path: string): Placement {
@@ -52,9 +50,9 @@ function writeOver(path: string, record: Uint8Array): FileIdentity {
 }
 
 function replace(path: string, record: Uint8Array): FileIdentity {
-  const target = targetOf(path);
+  const target = resolveTarget(path);
   const old = fileCall("stat", target, () => statSync(target, { throwIfNoEntry: false }));
-  const beside = besideName(target);
+  const beside = besideName(target, "done");
   // What a daemon that was killed has left; `wx` below follows no link that lies in wait there.
   removeQuietly(beside);
   const file = fileCall("open", beside, () => openSync(beside, "wx", 0o666));
@@ -78,46 +76,4 @@ function writeWhole(file: number, path: string, record: Uint8Array): void {
   if (written === record.length) return;
   const detail = `took ${String(written)} of ${String(record.length)} bytes in one write`;
   throw new FileError({ code: "SHORT", call: "write", path, detail });
-}
-
-/** Where the path leads, so that a symbolic link stays one. */
-export function targetOf(path: string): string {
-  try {
-    return fileCall("open", path, () => realpathSync.native(path));
-  } catch (error) {
-    if (!(error instanceof FileError) || error.code !== "ENOENT") throw error;
-  }
-  const folder = fileCall("open", path, () => realpathSync.native(dirname(path)));
-  return join(folder, basename(path));
-}
-
-/**
- * What a record is written to before it takes its target's place. A hash, since the target's own
- * name may be as long as a name can be.
- */
-export function besideName(target: string): string {
-  const hash = createHash("sha256").update(basename(target)).digest("hex").slice(0, 16);
-  return join(dirname(target), `.holdfast-done-${hash}`);
-}
-
-/** Owner and mode of the file that is replaced: who could read it can read the new one. */
-function takeAfter(file: number, path: string, old: Stats): void {
-  const now = fileCall("fstat", path, () => fstatSync(file));
-  if (now.uid !== old.uid || now.gid !== old.gid) {
-    try {
-      fchownSync(file, old.uid, old.gid);
-    } catch {
-      // Only root may give a file away; then it stays ours, as after any other program's rename.
-    }
-  }
-  const mode = old.mode & MODE_BITS;
-  if ((now.mode & MODE_BITS) !== mode) fileCall("fchmod", path, () => fchmodSync(file, mode));
-}
-
-function removeQuietly(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // It was not there; or opening it fails next, with a reason to tell.
-  }
 }

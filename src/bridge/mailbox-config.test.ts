@@ -25,12 +25,23 @@ test("one mailbox of each version, with paths relative to the file's folder", ()
   assert.ok(parsed.ok, JSON.stringify(parsed));
   assert.deepEqual(parsed.value, [
     {
-      ...{ version: 2, name: "vm1", job: "/etc/holdfast/vm1/job", in: "/etc/holdfast/vm1/in" },
-      ...{ out: "/etc/holdfast/vm1/out", done: "/run/vm1/done", modules: null, ...defaults },
+      version: 2,
+      name: "vm1",
+      job: "/etc/holdfast/vm1/job",
+      in: "/etc/holdfast/vm1/in",
+      out: "/etc/holdfast/vm1/out",
+      done: "/run/vm1/done",
+      modules: null,
+      ...defaults,
     },
     {
-      ...{ version: 1, name: "vm2", job: "/etc/holdfast/vm2/job" },
-      ...{ done: "/etc/holdfast/vm2/done", ram: "/dev/shm/ram", ramLowBytes: 2 ** 31, ...defaults },
+      version: 1,
+      name: "vm2",
+      job: "/etc/holdfast/vm2/job",
+      done: "/etc/holdfast/vm2/done",
+      ram: "/dev/shm/ram",
+      ramLowBytes: 2 ** 31,
+      ...defaults,
     },
   ]);
 });

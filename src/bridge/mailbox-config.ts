@@ -98,7 +98,10 @@ type FieldRule = {
 };
 
 const path = (version: FieldRule["version"], isRequired = true): FieldRule => ({
-  ...{ version, isRequired, isRight: isText, what: "a path, as text" },
+  version,
+  isRequired,
+  isRight: isText,
+  what: "a path, as text",
 });
 
 const FIELDS = {
@@ -111,11 +114,15 @@ const FIELDS = {
   ram: path(1),
   ram_low_bytes: { version: 1, isRequired: false, isRight: isCount, what: "a number of bytes" },
   verify: {
-    ...{ version: null, isRequired: false, what: VERIFY_MODES.map(String).join(", ") },
+    version: null,
+    isRequired: false,
+    what: VERIFY_MODES.map(String).join(", "),
     isRight: (value) => VERIFY_MODES.includes(value),
   },
   dies: {
-    ...{ version: null, isRequired: false, what: "a list of numbers, e.g. [0, 1]" },
+    version: null,
+    isRequired: false,
+    what: "a list of numbers, e.g. [0, 1]",
     isRight: (value) => Array.isArray(value) && value.every(isCount),
   },
   timeout_ms: { version: null, isRequired: false, isRight: isCount, what: "milliseconds" },
@@ -150,8 +157,13 @@ function readEntry(value: unknown, { folder, defaults }: Surroundings): Result<M
   // What an entry says alone must not run against what it did not say.
   const { timeout_max_ms: timeoutMaxMs = Math.max(defaults.timeoutMaxMs, timeoutMs) } = entry;
   const base = {
-    ...{ name: entry.name, job: at(entry.job), done: at(entry.done) },
-    ...{ verify, dies, timeoutMs, timeoutMaxMs },
+    name: entry.name,
+    job: at(entry.job),
+    done: at(entry.done),
+    verify,
+    dies,
+    timeoutMs,
+    timeoutMaxMs,
     forgetSequence: defaults.forgetSequence,
   };
   if (entry.ram !== undefined) {

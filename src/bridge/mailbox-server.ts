@@ -69,7 +69,10 @@ export class MailboxServer {
     this.#reader = new RecordReader(mailbox.job, protocol.recordBytes, clock.nowMs);
     this.#outbox = new DoneOutbox(mailbox.done, { clock, notices });
     this.#memory = new SequenceMemory({
-      ...{ statePath, protocol, notices, donePath: mailbox.done },
+      statePath,
+      protocol,
+      notices,
+      donePath: mailbox.done,
       isForgetful: mailbox.forgetSequence,
     });
   }
@@ -174,7 +177,9 @@ export class MailboxServer {
   #repeat({ seq, status, done }: CompletedJob, label: string): void {
     if (this.#outbox.waiting()?.seq === seq) return;
     this.#outbox.post({
-      ...{ seq, done, label },
+      seq,
+      done,
+      label,
       onWritten: () => {
         this.counters.repeated();
         const text = "was posted again; its done record is written again";
@@ -238,7 +243,9 @@ export class MailboxServer {
     const done = posted.encodeDone(ending);
     this.#memory.complete({ seq, status, done });
     this.#outbox.post({
-      ...{ seq, done, label },
+      seq,
+      done,
+      label,
       onWritten: () => {
         this.counters.answered(status);
         this.#options.printJobLine(posted.line(ending));

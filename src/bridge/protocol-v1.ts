@@ -70,7 +70,9 @@ function faultyJob(bytes: Uint8Array, seq: bigint, fault: RecordFault): PostedJo
 
 function encodeDone(seq: bigint, ending: TimedEnding): Uint8Array {
   return CUBD_DONE.encode({
-    ...{ seq, status: STATUS[ending.status], checksum: ending.checksum },
+    seq,
+    status: STATUS[ending.status],
+    checksum: ending.checksum,
     bad: Math.min(ending.bad, BAD_MAX),
     kernelNs: BigInt(ending.kernelNs),
   });

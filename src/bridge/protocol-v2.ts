@@ -88,7 +88,12 @@ const EXTENT_FLAGS: Readonly<Record<CheckExtent, number>> = {
 function encodeDone({ seq, op, n }: JobEcho, ending: TimedEnding): Uint8Array {
   const { cudaError, device, checksum, extent } = ending;
   return CBD2_DONE.encode({
-    ...{ seq, op, n, cudaError, device, checksum },
+    seq,
+    op,
+    n,
+    cudaError,
+    device,
+    checksum,
     status: STATUS[ending.status],
     outBytes: BigInt(ending.outBytes),
     kernelNs: BigInt(ending.kernelNs),

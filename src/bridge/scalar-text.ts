@@ -3,7 +3,16 @@ import type { ScalarType } from "../owner/mod.ts";
 
 /** Bits of each type. */
 const BITS: Readonly<Record<ScalarType, number>> = {
-  ...{ u8: 8, s8: 8, u16: 16, s16: 16, u32: 32, s32: 32, u64: 64, s64: 64, f32: 32, f64: 64 },
+  u8: 8,
+  s8: 8,
+  u16: 16,
+  s16: 16,
+  u32: 32,
+  s32: 32,
+  u64: 64,
+  s64: 64,
+  f32: 32,
+  f64: 64,
 };
 
 /** The number that the bits stand for, as text that gives the same bits again. */

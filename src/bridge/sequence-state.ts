@@ -7,9 +7,8 @@ import { createHash } from "node:crypto";
 import { closeSync, constants, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-import { fileCall, FileError } from "../base/mod.ts";
+import { fileCall, FileError, resolveTarget } from "../base/mod.ts";
 import { crc32c } from "../records/mod.ts";
-import { targetOf } from "./file-placement.ts";
 
 /** What tells a folder from one that took its name later. */
 export type FolderIdentity = {
@@ -33,7 +32,7 @@ function isBirthTold(): boolean {
 /** The folder that holds the file, or is to hold it; null where there is no such folder. */
 export function folderOf(path: string): FolderIdentity | null {
   try {
-    const folder = dirname(targetOf(path));
+    const folder = dirname(resolveTarget(path));
     const stats = fileCall("stat", folder, () => statSync(folder, { bigint: true }));
     const isKept = stats.birthtimeNs !== stats.ctimeNs || isBirthTold();
     return { dev: stats.dev, ino: stats.ino, birthNs: isKept ? stats.birthtimeNs : 0n };

@@ -67,7 +67,10 @@ export class Site {
     const clock: Clock = { nowMs: () => this.nowMs, sleep: () => Promise.resolve() };
     const notices = new NoticeLog((line) => this.lines.push(line), clock);
     this.server = new MailboxServer({
-      ...{ mailbox, clock, notices, statePath: this.statePath },
+      mailbox,
+      clock,
+      notices,
+      statePath: this.statePath,
       protocol:
         mailbox.version === 1
           ? createProtocolV1({ mailbox, baseModule })

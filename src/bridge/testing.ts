@@ -55,7 +55,9 @@ export function createFastDies({ dies = 2, before }: FastDiesOptions = {}): Fast
     runs,
     discover: () => {
       const found = Array.from({ length: dies }, (_, die) => ({
-        ...{ die, address: `fast:${die}`, deviceName: "Fast die" },
+        die,
+        address: `fast:${die}`,
+        deviceName: "Fast die",
       }));
       return Promise.resolve(ok({ dies: found, occupant: null }));
     },
@@ -190,16 +192,25 @@ const COMMON = {
 /** A v2 mailbox of four files in the folder. */
 export const mailboxV2In = (folder: string, more: Partial<MailboxV2> = {}): MailboxV2 => ({
   ...COMMON,
-  ...{ name: "test", version: 2, modules: null },
-  ...{ job: `${folder}/job`, in: `${folder}/in`, out: `${folder}/out`, done: `${folder}/done` },
+  name: "test",
+  version: 2,
+  modules: null,
+  job: `${folder}/job`,
+  in: `${folder}/in`,
+  out: `${folder}/out`,
+  done: `${folder}/done`,
   ...more,
 });
 
 /** A v1 mailbox over a RAM file in the folder. */
 export const mailboxV1In = (folder: string, more: Partial<MailboxV1> = {}): MailboxV1 => ({
   ...COMMON,
-  ...{ name: "test", version: 1, ramLowBytes: 2 ** 31 },
-  ...{ job: `${folder}/job`, done: `${folder}/done`, ram: `${folder}/ram` },
+  name: "test",
+  version: 1,
+  ramLowBytes: 2 ** 31,
+  job: `${folder}/job`,
+  done: `${folder}/done`,
+  ram: `${folder}/ram`,
   ...more,
 });
 
@@ -215,8 +226,19 @@ export function testFolder(context: TestContext, parent = tmpdir()): string {
 
 /** The value of a v2 record: mail of four words, unless it is said otherwise. */
 export const cubb2Job = (more: Partial<Cubb2Job> = {}): Cubb2Job => ({
-  ...{ flags: 0, seq: 1n, op: 1, timeoutMs: 0, n: 4n, inBytes: 16n, outBytes: 16n },
-  ...{ grid: [0, 0, 0], block: [0, 0, 0], sharedBytes: 0, descBytes: 0, guestId: 7n, iters: 0 },
+  flags: 0,
+  seq: 1n,
+  op: 1,
+  timeoutMs: 0,
+  n: 4n,
+  inBytes: 16n,
+  outBytes: 16n,
+  grid: [0, 0, 0],
+  block: [0, 0, 0],
+  sharedBytes: 0,
+  descBytes: 0,
+  guestId: 7n,
+  iters: 0,
   ...more,
 });
 
@@ -226,7 +248,12 @@ export const recordV2 = (more: Partial<Cubb2Job> = {}): Uint8Array =>
 
 /** The value of a v1 record: mail of four words from 0 to 0x1000. */
 export const cubbJob = (more: Partial<CubbJob> = {}): CubbJob => ({
-  ...{ seq: 1n, op: 1, n: 4, gpaA: 0n, gpaB: 0n, gpaC: 0x1000n },
+  seq: 1n,
+  op: 1,
+  n: 4,
+  gpaA: 0n,
+  gpaB: 0n,
+  gpaC: 0x1000n,
   ...more,
 });
 

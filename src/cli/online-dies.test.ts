@@ -7,7 +7,9 @@ import { bringOnline, exitOfRefusal } from "./online-dies.ts";
 /** Dies 0 to 2, of which some refuse. */
 function ownerOf(refusing: readonly number[], count = 3): Pick<Owner, "discover" | "online"> {
   const dies = Array.from({ length: count }, (_, die) => ({
-    ...{ die, address: `soft:${die}`, deviceName: "A device" },
+    die,
+    address: `soft:${die}`,
+    deviceName: "A device",
   }));
   return {
     discover: () => Promise.resolve(ok({ dies, occupant: null })),

@@ -3,7 +3,7 @@
  * back, through one staging buffer, chunk by chunk, so that host memory stays bounded whatever a
  * job moves.
  */
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
+import { fstatSync, ftruncateSync, readSync, writeSync } from "node:fs";
 import { constants } from "node:fs";
 
 import { fileCall, FileError, invariant } from "../base/mod.ts";
@@ -14,6 +14,7 @@ import {
   type HostBuffer,
   type Stream,
 } from "../gpu/mod.ts";
+import { openHeld } from "./host-file.ts";
 import type { HostPiece } from "./host-memory.ts";
 import type { FileRegion } from "./job.ts";
 import type { Filler } from "./pattern-source.ts";
@@ -31,8 +32,7 @@ export type OpenRegion = { readonly fill: Filler; readonly close: () => void };
 export function openRegion(region: FileRegion, bytes: number): OpenRegion {
   const { path } = region;
   invariant(region.bytes === bytes, "a file region is as long as its buffer");
-  const file = fileCall("open", path, () => openSync(path, constants.O_RDONLY));
-  const close = (): void => closeSync(file);
+  const { file, close } = openHeld(path, constants.O_RDONLY);
   const heldBytes = fileCall("fstat", path, () => fstatSync(file)).size;
   if (heldBytes < region.offset + bytes) {
     close();
@@ -71,9 +71,9 @@ export type OpenTarget = {
  */
 export function openTarget(path: string): OpenTarget {
   const flags = constants.O_WRONLY | constants.O_CREAT;
-  const file = fileCall("open", path, () => openSync(path, flags, 0o644));
+  const { file, close } = openHeld(path, flags, 0o644);
   return {
-    close: () => closeSync(file),
+    close,
     finish: (bytes) => {
       // A pipe or a device has no length to cut.
       if (fileCall("fstat", path, () => fstatSync(file)).isFile())

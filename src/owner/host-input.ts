@@ -1,8 +1,9 @@
 /** Reads a payload's input: a file that may be a device file, a debugfs file or a FIFO. */
-import { closeSync, constants, openSync, read, readSync } from "node:fs";
+import { constants, read, readSync } from "node:fs";
 import { promisify } from "node:util";
 
-import { fileCall, FileError, toFileError, type Clock } from "../base/mod.ts";
+import { FileError, toFileError, type Clock } from "../base/mod.ts";
+import { openHeld } from "./host-file.ts";
 
 const readLater = promisify(read);
 
@@ -28,7 +29,7 @@ export async function readInput(
 ): Promise<void> {
   // A FIFO without a writer, and a producer with nothing to give, must not block for ever.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK;
-  const file = fileCall("open", path, () => openSync(path, flags));
+  const { file, close } = openHeld(path, flags);
   try {
     let doneBytes = 0;
     const wantedBytes = views.reduce((sum, { length }) => sum + length, 0);
@@ -40,7 +41,7 @@ export async function readInput(
       throw new FileError({ code: "SHORT", call: "read", path, detail });
     }
   } finally {
-    closeSync(file);
+    close();
   }
 }
 

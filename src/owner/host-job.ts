@@ -23,6 +23,7 @@ import {
 } from "./host-bytes.ts";
 import { planCheck } from "./host-check.ts";
 import type { HostDie } from "./host-die.ts";
+import { closeQuietly } from "./host-file.ts";
 import { lossOf, refusalCause } from "./host-failure.ts";
 import { openPayload, type OpenPayload } from "./host-payload.ts";
 import {
@@ -121,10 +122,12 @@ async function bindAndRun(run: Run, elapsedNs: () => number): Promise<Result<Ran
       payload.commit().then(elapsedNs),
       check.value === null ? Promise.resolve(null) : check.value(),
     );
+    // What a file system says only now is part of the job's outcome.
+    for (const close of holdings.closers) close();
     const measures = { kernelNs: launched.value, wallNs, ...movedBytes(payload, memories) };
     return ok({ measures, proof });
   } finally {
-    for (const close of holdings.closers) close();
+    closeQuietly(holdings.closers);
     // CUDA's free waits for kernels under way, so for an endless one without end. This process is
     // about to be ended in any case, and takes the buffers with it.
     if (!isStillRunning) await letGo(holdings);

@@ -2,7 +2,7 @@
  * Files that are memory, such as a guest's RAM, seen in place: each is mapped and page-locked once,
  * in views, and kept, so that copies go straight between it and the device.
  */
-import { closeSync, constants, fstatSync, openSync, statSync, type Stats } from "node:fs";
+import { constants, fstatSync, statSync, type Stats } from "node:fs";
 
 import {
   fileCall,
@@ -13,6 +13,7 @@ import {
   type FileView,
 } from "../base/mod.ts";
 import type { GpuContext, HostBuffer } from "../gpu/mod.ts";
+import { closeQuietly, openHeld } from "./host-file.ts";
 import { splitAtViews, type HostPiece } from "./host-memory.ts";
 
 /** Files that one die keeps mapped between jobs, of as many guests; the latest are kept. */
@@ -32,6 +33,7 @@ type LockedView = {
 type MappedFile = {
   readonly path: string;
   readonly file: number;
+  readonly close: () => void;
   readonly status: Pick<Stats, "dev" | "ino">;
   readonly heldBytes: number;
   /** Blocks that the file had when it was last looked at. */
@@ -80,7 +82,7 @@ export class MappedFiles {
    */
   sweep(): void {
     for (const mapped of this.#files.values()) {
-      const now = statSync(mapped.path, { throwIfNoEntry: false });
+      const now = statusOf(mapped.path);
       const isTooMany = this.#files.size > MAPPED_FILES_MAX;
       if (
         isTooMany ||
@@ -139,7 +141,16 @@ export class MappedFiles {
   #drop(mapped: MappedFile): void {
     this.#files.delete(mapped.path);
     for (const view of mapped.views.values()) release(view);
-    closeSync(mapped.file);
+    closeQuietly([mapped.close]);
+  }
+}
+
+/** Undefined where the path leads nowhere, or nobody can say where. */
+function statusOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
   }
 }
 
@@ -155,7 +166,7 @@ function hasLostPages(now: Stats, { views, heldBlocks }: MappedFile): boolean {
 function openFile(path: string): MappedFile {
   // O_NONBLOCK: a FIFO is to be refused, not waited for.
   const flags = constants.O_RDWR | constants.O_NONBLOCK;
-  const file = fileCall("open", path, () => openSync(path, flags));
+  const { file, close } = openHeld(path, flags);
   try {
     const status = fileCall("fstat", path, () => fstatSync(file));
     if (!status.isFile()) {
@@ -164,9 +175,18 @@ function openFile(path: string): MappedFile {
     }
     const { dev, ino, size, blocks } = status;
     const [views, filled] = [new Map<number, LockedView>(), new Set<number>()];
-    return { path, file, status: { dev, ino }, heldBytes: size, heldBlocks: blocks, views, filled };
+    return {
+      path,
+      file,
+      close,
+      status: { dev, ino },
+      heldBytes: size,
+      heldBlocks: blocks,
+      views,
+      filled,
+    };
   } catch (error) {
-    closeSync(file);
+    closeQuietly([close]);
     throw error;
   }
 }

@@ -31,13 +31,17 @@ function countingHost(): {
 
 const GIB = NATIVE_VIEW_BYTES_MAX;
 
-test("an arena is allocated once for jobs of one size, and grows by powers of two", () => {
+test("an arena serves jobs of one size from one allocation, and grows in steps", () => {
   const { allocate, live } = countingHost();
   const arena = new PinnedArena(allocate);
   for (const bytes of [1, 100, 64 * 1024]) assert.ok(arena.reserve(bytes).ok);
   assert.deepEqual(live, [64 * 1024]);
   assert.ok(arena.reserve(64 * 1024 + 1).ok);
   assert.deepEqual(live, [128 * 1024]);
+  assert.ok(arena.reserve(2 ** 26 + 1).ok);
+  assert.deepEqual(live, [2 ** 27]);
+  assert.ok(arena.reserve(2 ** 27 + 1).ok);
+  assert.deepEqual(live, [3 * 2 ** 26]);
 });
 
 test("an arena of more than a view lies in several, and gives back all but the first", () => {

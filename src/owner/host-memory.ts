@@ -15,6 +15,9 @@ export type HostPiece = {
 /** Smallest part of an arena: below this, sizes differ too little to be worth an allocation. */
 const PART_BYTES_MIN = 64 * 1024;
 
+/** Larger parts grow by this much. */
+const PART_STEP_BYTES = 64 * 1024 * 1024;
+
 /**
  * Most that an arena keeps between jobs. What a rare larger job needs on top is given back, since
  * page-locked memory is lost to the rest of the machine; the usual ones never pay for it again
@@ -64,9 +67,14 @@ export class PinnedArena {
   }
 }
 
-/** Powers of two, so that jobs of slowly rising sizes make few allocations. */
+/**
+ * Powers of two, so that jobs of slowly rising sizes make few allocations; and from where that
+ * would waste too much, steps.
+ */
 const roundUp = (bytes: number): number =>
-  Math.max(PART_BYTES_MIN, 2 ** Math.ceil(Math.log2(bytes)));
+  bytes > PART_STEP_BYTES
+    ? Math.ceil(bytes / PART_STEP_BYTES) * PART_STEP_BYTES
+    : Math.max(PART_BYTES_MIN, 2 ** Math.ceil(Math.log2(bytes)));
 
 /** A range as parts of views of NATIVE_VIEW_BYTES_MAX bytes each. */
 export function splitAtViews(

@@ -2,28 +2,30 @@
  * Writes a payload's output whole: in place with one write(2), as device and debugfs files want it,
  * or beside the target and then renamed over it, so that nobody ever sees half of it.
  */
-import { createHash } from "node:crypto";
 import {
-  closeSync,
   constants,
-  fchmodSync,
-  fchownSync,
   fstatSync,
   ftruncateSync,
-  openSync,
   readdirSync,
-  realpathSync,
   renameSync,
   statSync,
-  unlinkSync,
   write,
   writeSync,
-  type Stats,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 
-import { fileCall, FileError, toFileError, type Clock } from "../base/mod.ts";
+import {
+  besideName,
+  fileCall,
+  FileError,
+  removeQuietly,
+  resolveTarget,
+  takeAfter,
+  toFileError,
+  type Clock,
+} from "../base/mod.ts";
+import { closeQuietly, openHeld } from "./host-file.ts";
 import type { PayloadOutput } from "./job.ts";
 
 const writeLater = promisify(write);
@@ -39,8 +41,6 @@ const OUTPUT_PAUSE_MS = 1;
 
 /** Of an output where there was none. */
 const NEW_FILE_MODE = 0o644;
-
-const MODE_BITS = 0o7777;
 
 /** An output that was opened: it is either committed, or discarded as if it had never been. */
 export type OpenOutput = {
@@ -61,22 +61,11 @@ export function openOutput(
   return placement === "in_place" ? openInPlace(path, clock) : openBeside(path, clock);
 }
 
-/** A descriptor that is closed once, however often that is asked for. */
-function openOnce(path: string, flags: number, mode?: number): { file: number; close: () => void } {
-  const file = fileCall("open", path, () => openSync(path, flags, mode));
-  let isOpen = true;
-  const close = (): void => {
-    if (isOpen) closeSync(file);
-    isOpen = false;
-  };
-  return { file, close };
-}
-
 function openInPlace(path: string, clock: Clock): OpenOutput {
   // Without O_NONBLOCK a FIFO that nobody reads would block here for ever.
-  const { file, close } = openOnce(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  const { file, close } = openHeld(path, constants.O_WRONLY | constants.O_NONBLOCK);
   return {
-    discard: close,
+    discard: () => closeQuietly([close]),
     commit: async (view) => {
       await writeWhole({ file, path, clock }, view);
       const heldBytes = fileCall("fstat", path, () => fstatSync(file)).size;
@@ -141,7 +130,7 @@ let outputs = 0;
 
 function openBeside(path: string, clock: Clock): OpenOutput {
   const target = resolveTarget(path);
-  const old = statSync(target, { throwIfNoEntry: false }) ?? null;
+  const old = fileCall("stat", path, () => statSync(target, { throwIfNoEntry: false })) ?? null;
   if (old !== null && !old.isFile()) {
     const code = old.isDirectory() ? "EISDIR" : "EINVAL";
     const detail = "is no regular file, so none can take its place; write it in place";
@@ -149,9 +138,9 @@ function openBeside(path: string, clock: Clock): OpenOutput {
   }
   if (!sweptTargets.has(target)) sweepLeftovers(target);
   outputs += 1;
-  const beside = `${besideName(target)}${process.pid}-${outputs}`;
+  const beside = `${unfinishedName(target)}${process.pid}-${outputs}`;
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
-  const { file, close } = openOnce(beside, flags, NEW_FILE_MODE);
+  const { file, close } = openHeld(beside, flags, NEW_FILE_MODE);
   liveOutputs.add(beside);
   return {
     commit: async (view) => {
@@ -162,54 +151,21 @@ function openBeside(path: string, clock: Clock): OpenOutput {
       liveOutputs.delete(beside);
     },
     discard: () => {
-      close();
+      closeQuietly([close]);
       if (liveOutputs.delete(beside)) removeQuietly(beside);
     },
   };
 }
 
-/** Where the path leads in the end, so that a symbolic link stays one. */
-function resolveTarget(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw toFileError("open", path, error);
-  }
-  return join(
-    fileCall("open", path, () => realpathSync.native(dirname(path))),
-    basename(path),
-  );
-}
-
-/** Owner and mode of the file that is replaced: who could read it can read the new one. */
-function takeAfter(file: number, path: string, old: Stats): void {
-  const now = fileCall("fstat", path, () => fstatSync(file));
-  if (now.uid !== old.uid || now.gid !== old.gid) {
-    try {
-      fchownSync(file, old.uid, old.gid);
-    } catch {
-      // Only root may give a file away; then it stays ours, as after any other program's rename.
-    }
-  }
-  // Last, since a change of owner takes bits of the mode away.
-  fileCall("fchmod", path, () => fchmodSync(file, old.mode & MODE_BITS));
-}
-
-/**
- * What the names of a target's unfinished outputs begin with, before the process and a number. A
- * hash, since the target's own name may be as long as names can be.
- */
-function besideName(target: string): string {
-  const hash = createHash("sha256").update(basename(target)).digest("hex").slice(0, 16);
-  return join(dirname(target), `.holdfast-out-${hash}-`);
-}
+/** What the names of a target's unfinished outputs begin with, before the process and a number. */
+const unfinishedName = (target: string): string => `${besideName(target, "out")}-`;
 
 /**
  * Removes what processes that are gone have left: a die host may be killed at any moment. One that
  * is only just ending still counts as alive, so the target is then swept again by its next job.
  */
 function sweepLeftovers(target: string): void {
-  const prefix = basename(besideName(target));
+  const prefix = basename(unfinishedName(target));
   const folder = dirname(target);
   let isClean = true;
   for (const name of fileCall("readdir", folder, () => readdirSync(folder))) {
@@ -231,14 +187,5 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
-
-/** A leftover that cannot be removed harms nobody; the next sweep tries again. */
-function removeQuietly(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    return;
   }
 }

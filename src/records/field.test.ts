@@ -5,7 +5,10 @@ import { declareRecord } from "./record.ts";
 
 suite("text", () => {
   const record = declareRecord({
-    ...{ title: "name tag", cName: "name_tag", purpose: "", bytes: 8 },
+    title: "name tag",
+    cName: "name_tag",
+    purpose: "",
+    bytes: 8,
     fields: { name: text(8, "") },
   });
   const cases = [
@@ -63,7 +66,10 @@ suite("a table that cannot be a record", () => {
 
 test("fixed fields have no part in the value", () => {
   const record = declareRecord({
-    ...{ title: "it", cName: "it", purpose: "", bytes: 12 },
+    title: "it",
+    cName: "it",
+    purpose: "",
+    bytes: 12,
     fields: {
       magic: magic("AB", 4),
       version: fixedU16("version", 0x0102, ""),

@@ -68,14 +68,23 @@ const plain = (name: CType["name"]): CType => ({ name, count: null });
 const byteArray = (count: number): CType => ({ name: "uint8_t", count });
 
 export const u32 = (meaning: string): ValueField<number> => ({
-  ...{ role: "value", type: "u32", c: plain("uint32_t"), bytes: 4, alignment: 4, meaning },
+  role: "value",
+  type: "u32",
+  c: plain("uint32_t"),
+  bytes: 4,
+  alignment: 4,
+  meaning,
   read: (view, offset) => view.getUint32(offset, true),
   write: writeU32,
 });
 
 /** Three u32, e.g. a grid. */
 export const u32x3 = (meaning: string): ValueField<readonly [number, number, number]> => ({
-  ...{ role: "value", type: "u32[3]", bytes: 12, alignment: 4, meaning },
+  role: "value",
+  type: "u32[3]",
+  bytes: 12,
+  alignment: 4,
+  meaning,
   c: { name: "uint32_t", count: 3 },
   read: (view, offset) => [
     view.getUint32(offset, true),
@@ -88,7 +97,12 @@ export const u32x3 = (meaning: string): ValueField<readonly [number, number, num
 });
 
 export const u64 = (meaning: string): ValueField<bigint> => ({
-  ...{ role: "value", type: "u64", c: plain("uint64_t"), bytes: 8, alignment: 8, meaning },
+  role: "value",
+  type: "u64",
+  c: plain("uint64_t"),
+  bytes: 8,
+  alignment: 8,
+  meaning,
   read: (view, offset) => view.getBigUint64(offset, true),
   write: (view, offset, value) => {
     invariant(value >= 0n && value <= U64_MAX, `${String(value)} fits in a u64`);
@@ -97,7 +111,12 @@ export const u64 = (meaning: string): ValueField<bigint> => ({
 });
 
 export const f64 = (meaning: string): ValueField<number> => ({
-  ...{ role: "value", type: "f64", c: plain("hf_f64"), bytes: 8, alignment: 8, meaning },
+  role: "value",
+  type: "f64",
+  c: plain("hf_f64"),
+  bytes: 8,
+  alignment: 8,
+  meaning,
   read: (view, offset) => view.getFloat64(offset, true),
   write: (view, offset, value) => {
     if (Number.isNaN(value)) view.setBigUint64(offset, NAN_BITS, true);
@@ -107,8 +126,12 @@ export const f64 = (meaning: string): ValueField<number> => ({
 
 /** Exactly `count` bytes as they are. */
 export const bytes = (count: number, meaning: string): ValueField<Uint8Array> => ({
-  ...{ role: "value", type: `u8[${String(count)}]`, c: byteArray(count), bytes: count },
-  ...{ alignment: 1, meaning },
+  role: "value",
+  type: `u8[${String(count)}]`,
+  c: byteArray(count),
+  bytes: count,
+  alignment: 1,
+  meaning,
   read: (view, offset) => bytesAt(view, offset, count).slice(),
   write: (view, offset, value) => {
     invariant(value.length === count, `${String(count)} bytes are given, not ${value.length}`);
@@ -121,8 +144,12 @@ export const bytes = (count: number, meaning: string): ValueField<Uint8Array> =>
  * least one NUL remains; reading takes what there is, U+FFFD for what is no UTF-8.
  */
 export const text = (count: number, meaning: string): ValueField<string> => ({
-  ...{ role: "value", type: `u8[${String(count)}]`, c: byteArray(count), bytes: count },
-  ...{ alignment: 1, meaning },
+  role: "value",
+  type: `u8[${String(count)}]`,
+  c: byteArray(count),
+  bytes: count,
+  alignment: 1,
+  meaning,
   read: (view, offset) => {
     const whole = bytesAt(view, offset, count);
     const end = whole.indexOf(0);
@@ -140,15 +167,24 @@ export const text = (count: number, meaning: string): ValueField<string> => ({
 
 /** The bytes that say what a record is: the characters, then NUL up to `count` bytes. */
 export const magic = (characters: string, count: number): FixedField => ({
-  ...{ role: "magic", type: `u8[${String(count)}]`, c: byteArray(count), bytes: count },
-  ...{ alignment: 1, content: padded(characters, count) },
+  role: "magic",
+  type: `u8[${String(count)}]`,
+  c: byteArray(count),
+  bytes: count,
+  alignment: 1,
+  content: padded(characters, count),
   meaning: magicMeaning(characters, count),
 });
 
 /** The same, for records whose magic is one u32: the characters in the order of its bytes. */
 export const magicU32 = (characters: string): FixedField => ({
-  ...{ role: "magic", type: "u32", c: plain("uint32_t"), bytes: 4, alignment: 4 },
-  ...{ content: padded(characters, 4), meaning: magicMeaning(characters, 4) },
+  role: "magic",
+  type: "u32",
+  c: plain("uint32_t"),
+  bytes: 4,
+  alignment: 4,
+  content: padded(characters, 4),
+  meaning: magicMeaning(characters, 4),
 });
 
 /** A number that is the same in every record of its kind. */
@@ -168,13 +204,22 @@ export function fixedU32(role: FixedRole, value: number, meaning: string): Fixed
 
 /** Bytes that must be zero. */
 export const reserved = (count: number): FixedField => ({
-  ...{ role: "reserved", type: `u8[${String(count)}]`, c: byteArray(count), bytes: count },
-  ...{ alignment: 1, content: new Uint8Array(count), meaning: "zero" },
+  role: "reserved",
+  type: `u8[${String(count)}]`,
+  c: byteArray(count),
+  bytes: count,
+  alignment: 1,
+  content: new Uint8Array(count),
+  meaning: "zero",
 });
 
 /** CRC-32C (Castagnoli) of the `count` bytes before it. */
 export const seal = (count: number): SealField => ({
-  ...{ role: "crc32c", type: "u32", c: plain("uint32_t"), bytes: 4, alignment: 4 },
+  role: "crc32c",
+  type: "u32",
+  c: plain("uint32_t"),
+  bytes: 4,
+  alignment: 4,
   meaning: `CRC-32C (Castagnoli) of bytes 0..${String(count - 1)}`,
 });
 

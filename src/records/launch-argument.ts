@@ -84,12 +84,16 @@ export function argumentRecord(argument: LaunchArgument): LaunchArgumentRecord {
       };
     case "alias":
       return {
-        ...{ ...NOTHING, kind, offset: BigInt(argument.argument) },
+        ...NOTHING,
+        kind,
+        offset: BigInt(argument.argument),
         value: BigInt(argument.offset),
       };
     case "bytes":
       return {
-        ...{ ...NOTHING, kind, offset: BigInt(argument.offset) },
+        ...NOTHING,
+        kind,
+        offset: BigInt(argument.offset),
         bytes: BigInt(argument.bytes),
       };
   }

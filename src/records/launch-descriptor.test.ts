@@ -180,12 +180,7 @@ const ARGUMENT_CASES = [
   ["an alias of itself", [[OFFSET(4), 8, 4n]], "bad_descriptor", /4 is alias/],
   ["an alias of nothing", [[OFFSET(4), 8, 6n]], "bad_descriptor", /6 is no argument/],
   ["an alias far out", [[OFFSET(4), 8, ALL]], "bad_descriptor", /no argument/],
-  [
-    "an alias past its buffer",
-    [[VALUE(4), 8, 1024n]],
-    "out_of_bounds",
-    /1024 is beyond the 1023/,
-  ],
+  ["an alias past its buffer", [[VALUE(4), 8, 1024n]], "out_of_bounds", /1024 is beyond the 1023/],
 ] as const;
 
 suite("what is wrong in an argument", () => {

@@ -11,23 +11,28 @@ export type OperationMeaning = {
 export const OPERATION_MEANING: Readonly<Record<OperationName, OperationMeaning>> = {
   mail: {
     effect: "`n` u32 words, delivered unchanged; exact to the byte",
-    ...{ inBytes: "4 n", outBytes: "4 n" },
+    inBytes: "4 n",
+    outBytes: "4 n",
   },
   vadd: {
     effect: "`a[n]`, then `b[n]`, f32; out: `c[n]` = a + b",
-    ...{ inBytes: "8 n", outBytes: "4 n" },
+    inBytes: "8 n",
+    outBytes: "4 n",
   },
   vadd_mutated: {
     effect: "as vadd, plus 1, and compared with vadd: it must end as verify_failed",
-    ...{ inBytes: "8 n", outBytes: "4 n" },
+    inBytes: "8 n",
+    outBytes: "4 n",
   },
   slow_add: {
     effect: "`in[n]` f32; out: each plus `iters`, by adding 1.0f so many times",
-    ...{ inBytes: "4 n", outBytes: "4 n" },
+    inBytes: "4 n",
+    outBytes: "4 n",
   },
   launch: {
     effect: "any kernel: a launch descriptor, then what its arguments refer to",
-    ...{ inBytes: "up to 2 GiB", outBytes: "up to 1 GiB" },
+    inBytes: "up to 2 GiB",
+    outBytes: "up to 1 GiB",
   },
 };
 
@@ -120,26 +125,44 @@ export type ArgumentMeaning = {
 export const ARGUMENT_MEANING: Readonly<Record<ArgumentKind, ArgumentMeaning>> = {
   scalar: {
     effect: "a number",
-    ...{ type: "its type", offset: "0", bytes: "0", value: "its bits, zero-extended" },
+    type: "its type",
+    offset: "0",
+    bytes: "0",
+    value: "its bits, zero-extended",
   },
   in: {
     effect: "pointer to a buffer filled from `in`",
-    ...{ type: "of its elements", offset: "in `in`", bytes: "size", value: "0" },
+    type: "of its elements",
+    offset: "in `in`",
+    bytes: "size",
+    value: "0",
   },
   out: {
     effect: "pointer to a buffer of zeros, copied to `out` afterwards",
-    ...{ type: "of its elements", offset: "0", bytes: "size", value: "offset in `out`" },
+    type: "of its elements",
+    offset: "0",
+    bytes: "size",
+    value: "offset in `out`",
   },
   inout: {
     effect: "pointer to a buffer filled from `in`, copied to `out` afterwards",
-    ...{ type: "of its elements", offset: "in `in`", bytes: "size", value: "offset in `out`" },
+    type: "of its elements",
+    offset: "in `in`",
+    bytes: "size",
+    value: "offset in `out`",
   },
   alias: {
     effect: "pointer into the buffer of another argument",
-    ...{ type: "0", offset: "index of that argument", bytes: "0", value: "offset into its buffer" },
+    type: "0",
+    offset: "index of that argument",
+    bytes: "0",
+    value: "offset into its buffer",
   },
   bytes: {
     effect: "a struct by value",
-    ...{ type: "0", offset: "in `in`", bytes: "size", value: "0" },
+    type: "0",
+    offset: "in `in`",
+    bytes: "size",
+    value: "0",
   },
 };

@@ -93,5 +93,14 @@ export const argumentType = (type: number): ArgumentType | null => nameIn(ARGUME
 
 /** Bytes of one element of a type. */
 export const ARGUMENT_TYPE_BYTES: Readonly<Record<ArgumentType, number>> = {
-  ...{ u8: 1, s8: 1, u16: 2, s16: 2, u32: 4, s32: 4, u64: 8, s64: 8, f32: 4, f64: 8 },
+  u8: 1,
+  s8: 1,
+  u16: 2,
+  s16: 2,
+  u32: 4,
+  s32: 4,
+  u64: 8,
+  s64: 8,
+  f32: 4,
+  f64: 8,
 };

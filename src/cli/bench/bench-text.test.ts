@@ -4,11 +4,18 @@ import type { BenchReport } from "./bench-command.ts";
 import { benchText, stressText } from "./bench-text.ts";
 
 const quantiles = (p50: number): BenchReport["cpuBaseline"][number]["timeNs"] => ({
-  ...{ count: 200, min: p50 / 2, p50, p95: 2 * p50, p99: 4 * p50 },
+  count: 200,
+  min: p50 / 2,
+  p50,
+  p95: 2 * p50,
+  p99: 4 * p50,
 });
 
 const round = (elements: number, mailboxes: number): BenchReport["rounds"][number] => ({
-  ...{ elements, mailboxes, latencyNs: quantiles(500_000), kernelNs: quantiles(40_000) },
+  elements,
+  mailboxes,
+  latencyNs: quantiles(500_000),
+  kernelNs: quantiles(40_000),
   jobsPerSecond: 2000,
 });
 

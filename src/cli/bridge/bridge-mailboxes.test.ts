@@ -55,7 +55,10 @@ suite("the mailbox of the flags", () => {
     const files = { in: "/folder/i", out: "/abs/o", modules: null };
     assert.deepEqual(mailbox(V2), { ...COMMON, version: 2, ...files });
     assert.deepEqual(mailbox({ ...V2, modules: "m" }), {
-      ...{ ...COMMON, version: 2, ...files, modules: "/folder/m" },
+      ...COMMON,
+      version: 2,
+      ...files,
+      modules: "/folder/m",
     });
   });
 

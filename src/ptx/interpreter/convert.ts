@@ -20,8 +20,15 @@ type Convert = Pick<
 >;
 
 const DIRECTIONS: Readonly<Record<ConvertRounding, Rounding>> = {
-  ...{ rn: "rn", rz: "rz", rm: "rm", rp: "rp", none: "rn" },
-  ...{ rni: "rn", rzi: "rz", rmi: "rm", rpi: "rp" },
+  rn: "rn",
+  rz: "rz",
+  rm: "rm",
+  rp: "rp",
+  none: "rn",
+  rni: "rn",
+  rzi: "rz",
+  rmi: "rm",
+  rpi: "rp",
 };
 
 /**

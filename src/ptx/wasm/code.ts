@@ -5,11 +5,29 @@ import { MEMORY_OPCODE, PLAIN_OPCODE, type MemoryOpcode, type PlainOpcode } from
 import { VALUE_TYPE, type ValueType } from "./value-type.ts";
 
 const OPCODE = {
-  ...{ block: 0x02, loop: 0x03, if: 0x04, else: 0x05, end: 0x0b },
-  ...{ br: 0x0c, brIf: 0x0d, brTable: 0x0e, call: 0x10 },
-  ...{ localGet: 0x20, localSet: 0x21, localTee: 0x22, globalGet: 0x23, globalSet: 0x24 },
-  ...{ memorySize: 0x3f, i32Const: 0x41, i64Const: 0x42, f32Const: 0x43, f64Const: 0x44 },
-  ...{ atomicPrefix: 0xfe, fence: 0x03, bulkPrefix: 0xfc, memoryFill: 0x0b },
+  block: 0x02,
+  loop: 0x03,
+  if: 0x04,
+  else: 0x05,
+  end: 0x0b,
+  br: 0x0c,
+  brIf: 0x0d,
+  brTable: 0x0e,
+  call: 0x10,
+  localGet: 0x20,
+  localSet: 0x21,
+  localTee: 0x22,
+  globalGet: 0x23,
+  globalSet: 0x24,
+  memorySize: 0x3f,
+  i32Const: 0x41,
+  i64Const: 0x42,
+  f32Const: 0x43,
+  f64Const: 0x44,
+  atomicPrefix: 0xfe,
+  fence: 0x03,
+  bulkPrefix: 0xfc,
+  memoryFill: 0x0b,
 } as const;
 
 /** The block type of a block without a result. */

@@ -114,8 +114,16 @@ export type Answer = {
 export type JobRequest = Partial<Cubb2Job> & Pick<Cubb2Job, "op" | "n" | "outBytes">;
 
 export const jobOf = (request: JobRequest, seq: bigint, inBytes: number): Cubb2Job => ({
-  ...{ flags: 0, timeoutMs: 0, grid: [0, 0, 0], block: [0, 0, 0], sharedBytes: 0, descBytes: 0 },
-  ...{ guestId: 7n, iters: 0, seq, inBytes: BigInt(inBytes) },
+  flags: 0,
+  timeoutMs: 0,
+  grid: [0, 0, 0],
+  block: [0, 0, 0],
+  sharedBytes: 0,
+  descBytes: 0,
+  guestId: 7n,
+  iters: 0,
+  seq,
+  inBytes: BigInt(inBytes),
   ...request,
 });
 

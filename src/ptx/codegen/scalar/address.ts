@@ -161,8 +161,12 @@ function isInWindow(
 }
 
 const SHARED_ROOM: Readonly<Record<number, BlockValueName>> = {
-  ...{ 1: "sharedBy1", 2: "sharedBy2", 4: "sharedBy4" },
-  ...{ 8: "sharedBy8", 16: "sharedBy16", 32: "sharedBy32" },
+  1: "sharedBy1",
+  2: "sharedBy2",
+  4: "sharedBy4",
+  8: "sharedBy8",
+  16: "sharedBy16",
+  32: "sharedBy32",
 };
 
 function isShared(emitter: Emitter, wide: number, bytes: number): Code {

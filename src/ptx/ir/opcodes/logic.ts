@@ -25,10 +25,24 @@ const bitwise =
 
 /** Unsigned integers have names of their own for the four orders. */
 const COMPARISONS: Readonly<Record<string, Comparison>> = {
-  ...{ eq: "eq", ne: "ne", lt: "lt", le: "le", gt: "gt", ge: "ge" },
-  ...{ lo: "lt", ls: "le", hi: "gt", hs: "ge" },
-  ...{ equ: "equ", neu: "neu", ltu: "ltu", leu: "leu", gtu: "gtu", geu: "geu" },
-  ...{ num: "num", nan: "nan" },
+  eq: "eq",
+  ne: "ne",
+  lt: "lt",
+  le: "le",
+  gt: "gt",
+  ge: "ge",
+  lo: "lt",
+  ls: "le",
+  hi: "gt",
+  hs: "ge",
+  equ: "equ",
+  neu: "neu",
+  ltu: "ltu",
+  leu: "leu",
+  gtu: "gtu",
+  geu: "geu",
+  num: "num",
+  nan: "nan",
 };
 
 type Combine = Extract<Operation, { op: "compare" }>["combine"];

@@ -7,8 +7,13 @@ import type { AtomicFunction, DataType, StateSpace } from "../types.ts";
 type AccessSpace = StateSpace | "generic";
 
 const SPACES: Readonly<Record<string, StateSpace>> = {
-  ...{ param: "param", global: "global", const: "const", shared: "shared", local: "local" },
-  ...{ "param::entry": "param", "shared::cta": "shared" },
+  param: "param",
+  global: "global",
+  const: "const",
+  shared: "shared",
+  local: "local",
+  "param::entry": "param",
+  "shared::cta": "shared",
 };
 
 const spaceOf = (reader: InstructionReader): AccessSpace =>
@@ -63,8 +68,16 @@ const store: Builder = (reader) => {
 };
 
 const ATOMICS: Readonly<Record<string, AtomicFunction>> = {
-  ...{ add: "add", min: "min", max: "max", and: "and", or: "or", xor: "xor" },
-  ...{ exch: "exch", cas: "cas", inc: "inc", dec: "dec" },
+  add: "add",
+  min: "min",
+  max: "max",
+  and: "and",
+  or: "or",
+  xor: "xor",
+  exch: "exch",
+  cas: "cas",
+  inc: "inc",
+  dec: "dec",
 };
 
 const atomic: Builder = (reader) => {

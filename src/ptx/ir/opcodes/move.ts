@@ -37,8 +37,14 @@ const move: Builder = (reader) => {
 };
 
 const CONVERT_ROUNDINGS: Readonly<Record<string, ConvertRounding>> = {
-  ...{ rn: "rn", rz: "rz", rm: "rm", rp: "rp" },
-  ...{ rni: "rni", rzi: "rzi", rmi: "rmi", rpi: "rpi" },
+  rn: "rn",
+  rz: "rz",
+  rm: "rm",
+  rp: "rp",
+  rni: "rni",
+  rzi: "rzi",
+  rmi: "rmi",
+  rpi: "rpi",
 };
 
 /** Which rounding modifiers a conversion must, may or must not have. */
@@ -81,8 +87,13 @@ const convert: Builder = (reader) => {
 };
 
 const SPACES: Readonly<Record<string, StateSpace>> = {
-  ...{ const: "const", global: "global", local: "local", param: "param", shared: "shared" },
-  ...{ "shared::cta": "shared", "param::entry": "param" },
+  const: "const",
+  global: "global",
+  local: "local",
+  param: "param",
+  shared: "shared",
+  "shared::cta": "shared",
+  "param::entry": "param",
 };
 
 const convertAddress: Builder = (reader) => {
