@@ -41,10 +41,19 @@ const { values: flags } = parseArgs({
     "idle-ms": { type: "string", default: "5000" },
     mailboxes: { type: "string", default: "1" },
     json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
     /** This program as the daemon. */
     serve: { type: "string" },
   },
 });
+
+if (flags.help) {
+  process.stdout.write(
+    "usage: node dist/bench/bridge-latency.js [--jobs 2000] [--idle-ms 5000] [--mailboxes 1] " +
+      "[--json]\nHow soon the bridge sees a job, and what it costs to look.\n",
+  );
+  process.exit(0);
+}
 
 const boxName = (index: number): string => `box${String(index)}`;
 
@@ -65,10 +74,8 @@ async function serve(folder: string): Promise<void> {
     mailboxes: Array.from({ length: Number(flags.mailboxes) }, (_, index) =>
       mailboxV2In(join(folder, boxName(index)), { name: boxName(index) }),
     ),
-    ...{
-      baseModule: { name: "base.ptx", path: "/base.ptx" },
-      stateDirectory: join(folder, "state"),
-    },
+    baseModule: { name: "base.ptx", path: "/base.ptx" },
+    stateDirectory: join(folder, "state"),
     pollUs: null,
     clock: systemClock,
     printJobLine: () => undefined,

@@ -33,8 +33,17 @@ const { values: flags } = parseArgs({
     slot: { type: "string", default: "direct" },
     dies: { type: "string", default: "2" },
     json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
   },
 });
+
+if (flags.help) {
+  process.stdout.write(
+    "usage: node dist/bench/soak.js [--cycles 10000] [--backend soft] [--slot direct] [--dies 2] " +
+      "[--json]\nMemory stays flat over thousands of work and read cycles.\n",
+  );
+  process.exit(0);
+}
 
 const MIB = 1024 * 1024;
 

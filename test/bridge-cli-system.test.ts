@@ -190,7 +190,8 @@ suite("evidence", () => {
     for (const [index, text] of texts.entries()) {
       assert.match(text, /^\$ holdfast [a-z]/);
       assert.match(text, /\ndate {2}\d{4}-\d\d-\d\d \d\d:\d\d UTC\nhost {2}Linux \d+\.\d+ /);
-      assert.ok(!text.includes(hostname()), files[index]);
+      // As a word: a short name may stand in a scratch folder's, which is random.
+      assert.ok(!text.split(/[^\w.-]+/).includes(hostname()), files[index]);
       assert.match(output, new RegExp(`^PASS seen/${files[index] ?? ""}$`, "m"));
     }
     const [selfTest, utilisation, timings, device, mutation, transport] = texts;

@@ -66,7 +66,11 @@ async function openerOf(
   };
 }
 
-/** CUDA's calls can block without end, and then nobody here sees the socket close. */
+/**
+ * CUDA's calls can block without end, and then nobody here sees the socket close. On the software
+ * GPU a long stretch of work must not end in an output that is shown after another process has
+ * gone on with the next job.
+ */
 async function endEvenIfStuck(): Promise<void> {
   const { endWithParent } = await import("./parent-death-ffi.ts");
   endWithParent();
@@ -90,7 +94,7 @@ process.on("uncaughtException", (error) => {
   process.stderr.write(`bug: ${error.stack ?? String(error)}\n`);
   process.exit(EXIT_BUG);
 });
-if (flags.backend !== "soft") await endEvenIfStuck();
+await endEvenIfStuck();
 const socket = new Socket({ fd: HOST_SOCKET_FD });
 const host = new DieHost({
   openGpu: await openerOf(flags.backend, Number(flags.dies), faultOf(flags.fault)),
