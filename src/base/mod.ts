@@ -22,4 +22,5 @@ export {
   type NativeSignature,
   type NativeType,
 } from "./native-ffi.ts";
+export { openOutputDescriptor } from "./output-descriptor.ts";
 export { err, ok, type Result } from "./result.ts";
