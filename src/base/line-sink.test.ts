@@ -59,6 +59,14 @@ test("a sink waits for a slow reader", () => {
   assert.equal(waitedMs(), 15);
 });
 
+test("a sink waits anew after whatever a slow reader took", () => {
+  const almost = stalls(SINK_WAIT_MS_MAX / 5);
+  const { sink, output, waitedMs } = scripted([...almost, 2, ...almost, 2, ...almost]);
+  sink.write("abcdef\n");
+  assert.equal(output(), "abcdef\n");
+  assert.equal(waitedMs(), 3 * SINK_WAIT_MS_MAX);
+});
+
 test("a sink gives up on a stopped reader once, then tells what was lost", () => {
   const { sink, output, waitedMs } = scripted([...STALLED, "EAGAIN", "EAGAIN"]);
   sink.write("lost 1\n");

@@ -1,8 +1,7 @@
 /** Serves mailboxes: polls all of them in one loop, and runs their jobs on the owner's dies. */
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-import { err, fileCall, FileError, invariant, ok, type Result } from "../base/mod.ts";
+import { err, FileError, invariant, makeFolder, ok, type Result } from "../base/mod.ts";
 import type {
   Bridge,
   BridgeError,
@@ -47,7 +46,7 @@ function takeLocks(options: BridgeOptions): Result<readonly MailboxLock[], Bridg
   const folder = stateFolder(stateDirectory);
   const locks: MailboxLock[] = [];
   try {
-    fileCall("mkdir", folder, () => mkdirSync(folder, { recursive: true, mode: 0o700 }));
+    makeFolder(folder, 0o700);
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
     // Each mailbox tells of it when there is something to keep.

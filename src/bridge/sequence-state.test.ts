@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -70,6 +70,20 @@ test("a folder is itself, and another one after it was made anew", (context) => 
   assert.ok(second !== null);
   // An inode's number may be given again at once; then the time of birth tells, where it is kept.
   if (second.ino !== first.ino || later.birthNs !== 0n) assert.ok(!isSameFolder(later, second));
+});
+
+test("the folder of a link to what is yet to be made is that of its target", (context) => {
+  const folder = testFolder(context);
+  const [real, link] = [join(folder, "real"), join(folder, "done")];
+  symlinkSync(join(real, "done"), link);
+  assert.equal(folderOf(link), null);
+  mkdirSync(real);
+  const first = folderOf(link);
+  assert.ok(first !== null);
+  assert.equal(first.ino, statSync(real, { bigint: true }).ino);
+  writeFileSync(link, "through the link");
+  const later = folderOf(link);
+  assert.ok(later !== null && isSameFolder(first, later));
 });
 
 const SAME: readonly (readonly [boolean, Partial<typeof FOLDER>])[] = [

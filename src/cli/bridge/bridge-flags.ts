@@ -107,7 +107,7 @@ export const BRIDGE_FLAGS: FlagParametersForType<BridgeCommandFlags, CliContext>
     parse: parseFault,
     optional: true,
     placeholder: "wrong-element:SEED",
-    brief: "software GPU: wrong-element:SEED spoils each result, to see that checks catch it",
+    brief: "software GPU: spoils each result of 1 KiB or more, to see that checks catch it",
   },
   json: onOff("print each job line as a JSON object"),
   ...OWNER_FLAGS,

@@ -1,6 +1,7 @@
 /** `holdfast evidence`: what this machine does, in six files that others can read. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { FileError, makeFolder } from "../../base/mod.ts";
 import { verdict } from "../trial/check-report.ts";
 import { ownCommand, runProgram } from "./child-program.ts";
 import type { CommandFunction } from "../context.ts";
@@ -45,10 +46,10 @@ const STEPS: readonly EvidenceStep[] = [
 export const evidenceCommand: CommandFunction<EvidenceFlags> = async (surroundings, flags) => {
   const folder = resolve(surroundings.workingDirectory, flags.dir);
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
   } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    complain(surroundings, `mkdir ${folder}: ${code}; --dir names another folder`);
+    if (!(error instanceof FileError)) throw error;
+    complain(surroundings, `mkdir ${folder}: ${error.code}; --dir names another folder`);
     return EXIT.badUsage;
   }
   const forget = surroundings.onSignal((signal) => surroundings.exit(exitOfSignal(signal)));
