@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -36,8 +36,10 @@ function scripted(steps: readonly Step[]): {
 const stalls = (count: number): Step[] => Array.from({ length: count }, () => "EAGAIN");
 const STALLED = stalls(SINK_WAIT_MS_MAX / 5 + 1);
 
-test("a sink writes lines to a real file descriptor", () => {
-  const path = join(mkdtempSync(join(tmpdir(), "holdfast-sink-")), "log");
+test("a sink writes lines to a real file descriptor", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-sink-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "log");
   const fileDescriptor = openSync(path, "a");
   const sink = createLineSink({ fileDescriptor });
   sink.write("one\n");

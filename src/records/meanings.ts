@@ -76,7 +76,7 @@ export const STATUS_MEANING: Readonly<Record<StatusName, StatusMeaning>> = {
   },
   no_device: {
     cause: "the daemon has no device that it may use for this mailbox",
-    mend: "see the daemon's log, and `holdfast doctor` on its host",
+    mend: "see the daemon's log, and `holdfast devices` on its host",
   },
   device_error: {
     cause: "the driver or the kernel failed; `cuda_error` is the driver's number",

@@ -131,7 +131,7 @@ export const BRIDGE_DESCRIPTION = [
   "  holdfast bridge --job PATH --done PATH --ram PATH [--ram-low-size SIZE]       (v1, CUBB)",
   "  holdfast bridge --config FILE                                                 (several)",
   "The files may be a kernel module's in debugfs or plain ones; none need exist yet. stdout gets",
-  "one line for each executed job, stderr what else happens. SIGUSR2 shows the counters. SIGINT,",
+  "one line for each answered job, stderr what else happens. SIGUSR2 shows the counters. SIGINT,",
   "SIGTERM and SIGHUP end it once running jobs have ended (5 s at most), a second one at once;",
   "dies are left without teardown. With --once it exits with 0 where the record ended ok, 1 where",
   "it ended otherwise or was rejected, 3 where there was no device, 4 where that failed or hung.",
