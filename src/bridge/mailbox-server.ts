@@ -134,8 +134,9 @@ export class MailboxServer {
         this.#reject(sighting, "bad_seq", "seq is 0: sequence numbers begin at 1");
         break;
       case "stale": {
-        const mend = "begin above it, or set SEQ_RESET once";
-        const text = `${posted.label} is older than the last one, ${String(last?.seq)}: ${mend}`;
+        const { staleMend } = this.#options.protocol;
+        const than = `the last one, ${String(last?.seq)}: ${staleMend}`;
+        const text = `${posted.label} is older than ${than}`;
         this.#reject(sighting, "stale_seq", text);
         break;
       }

@@ -6,15 +6,15 @@ import { test } from "node:test";
 
 import { InvariantError } from "../base/mod.ts";
 import type { JobResult } from "../owner/mod.ts";
-import { crc32c, CUBB2_JOB } from "../records/mod.ts";
+import { crc32c, CUBB2_JOB, JOB_FLAG } from "../records/mod.ts";
 import { RETRY_MS_MAX } from "./done-outbox.ts";
 import { BURST_LINES_MAX } from "./notice-log.ts";
 import { doneIn, failedResult, place, recordV1, recordV2, refusedResult } from "./testing.ts";
 import { Site } from "./testing-site.ts";
 
 /** A record with one field changed and the CRC right again. */
-function fixedRecord(seq: bigint, offset: number, value: number): Uint8Array {
-  const bytes = Buffer.from(recordV2({ seq }));
+function fixedRecord(seq: bigint, offset: number, value: number, flags = 0): Uint8Array {
+  const bytes = Buffer.from(recordV2({ seq, flags }));
   bytes.writeUInt8(value, offset);
   const end = CUBB2_JOB.offsets.crc32c;
   bytes.writeUInt32LE(crc32c(bytes.subarray(0, end)), end);
@@ -43,6 +43,21 @@ for (const [name, offset, status] of FAULTS) {
     place(site.at("job"), fixedRecord(0n, offset, 3));
     await site.poll();
     assert.equal(site.server.counters.read().rejected["bad_seq"], 1);
+  });
+
+  const isHeard = status === "bad_flags";
+  test(`SEQ_RESET of a record of another ${name} is ${isHeard ? "" : "not "}heard`, async (context) => {
+    const site = new Site(context);
+    site.post({ seq: 9n });
+    await site.poll();
+    place(site.at("job"), fixedRecord(4n, offset, 3, JOB_FLAG.seq_reset));
+    await site.poll();
+    assert.equal(site.done(), isHeard ? `4 ${status}` : "9 ok");
+    // Once: the same record is a repeat then, and one below is stale.
+    place(site.at("job"), fixedRecord(4n, offset, 3, JOB_FLAG.seq_reset));
+    await site.poll();
+    assert.equal(site.server.counters.read().repeated, isHeard ? 1 : 0);
+    assert.equal(site.server.counters.read().rejected["stale_seq"], isHeard ? undefined : 2);
   });
 }
 
