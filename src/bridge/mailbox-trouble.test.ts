@@ -8,6 +8,7 @@ import { InvariantError } from "../base/mod.ts";
 import type { JobResult } from "../owner/mod.ts";
 import { crc32c, CUBB2_JOB, JOB_FLAG } from "../records/mod.ts";
 import { RETRY_MS_MAX } from "./done-outbox.ts";
+import { BAD_APART_MS } from "./mailbox-server.ts";
 import { BURST_LINES_MAX } from "./notice-log.ts";
 import { doneIn, failedResult, place, recordV1, recordV2, refusedResult } from "./testing.ts";
 import { Site } from "./testing-site.ts";
@@ -121,6 +122,34 @@ test("a thousand bad contents are counted, and do not flood the log", async (con
   site.post();
   await site.poll();
   assert.equal(site.done(), "1 ok");
+});
+
+test("bad content without end is activity only now and then, and a job always is", async (context) => {
+  const site = new Site(context);
+  const polled = (): boolean => {
+    site.nowMs += 0.1;
+    return site.server.poll();
+  };
+  const active: boolean[] = [];
+  for (let index = 0; index < 50; index++) {
+    place(site.at("job"), Buffer.from(`bad content ${String(index)}`.padEnd(200)));
+    active.push(polled(), polled());
+  }
+  assert.deepEqual([active.indexOf(true), active.filter((each) => each).length], [0, 1]);
+  assert.deepEqual(site.server.counters.read().rejected, { bad_magic: 50 });
+  site.post({ seq: 5n });
+  assert.equal(polled(), true);
+  await site.server.settled();
+  for (const [waitMs, isActive] of [
+    [BAD_APART_MS + 1, true],
+    [0, false],
+    [BAD_APART_MS + 1, true],
+  ] as const) {
+    site.nowMs += waitMs;
+    site.post({ seq: 4n });
+    assert.equal(polled(), isActive);
+  }
+  assert.equal(site.server.counters.read().rejected["stale_seq"], 3);
 });
 
 test("a done record that cannot be written is tried again, its job is not", async (context) => {
