@@ -56,6 +56,11 @@ export function stateName(mailbox: { readonly job: string; readonly done: string
   return hash.digest("hex").slice(0, 16);
 }
 
+/** Names the lock of a file that belongs to one mailbox alone, by the file's real path. */
+export function lockName(realPath: string): string {
+  return `${createHash("sha256").update(realPath).digest("hex").slice(0, 16)}.lock`;
+}
+
 export const stateFolder = (stateDirectory: string): string => join(stateDirectory, "bridges");
 
 const MAGIC = Buffer.from("HFSTATE1", "latin1");
