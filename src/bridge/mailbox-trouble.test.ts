@@ -47,7 +47,8 @@ for (const [name, offset, status] of FAULTS) {
   });
 
   const isHeard = status === "bad_flags";
-  test(`SEQ_RESET of a record of another ${name} is ${isHeard ? "" : "not "}heard`, async (context) => {
+  const heard = isHeard ? "heard" : "not heard";
+  test(`SEQ_RESET of a record of another ${name} is ${heard}`, async (context) => {
     const site = new Site(context);
     site.post({ seq: 9n });
     await site.poll();
@@ -124,7 +125,7 @@ test("a thousand bad contents are counted, and do not flood the log", async (con
   assert.equal(site.done(), "1 ok");
 });
 
-test("bad content without end is activity only now and then, and a job always is", async (context) => {
+test("bad content without end is activity now and then, a job always", async (context) => {
   const site = new Site(context);
   const polled = (): boolean => {
     site.nowMs += 0.1;

@@ -1,6 +1,6 @@
 /**
- * Whose a mailbox's files in the state folder are, and what they are called. What is kept belongs to
- * the folder that holds the done file, so that a mailbox that was made anew under an old path
+ * Whose a mailbox's files in the state folder are, and what they are called. What is kept belongs
+ * to the folder that holds the done file, so that a mailbox that was made anew under an old path
  * begins anew.
  */
 import { createHash } from "node:crypto";
