@@ -83,8 +83,12 @@ export const STATUS_MEANING: Readonly<Record<StatusName, StatusMeaning>> = {
     mend: "an address in the kernel, most often; the device is restored for the next job",
   },
   timeout: {
-    cause: "the kernel ran longer than `timeout_ms` and was ended",
-    mend: "ask for more time (the daemon has an upper bound), or for less work",
+    cause:
+      "the kernel ran longer than `timeout_ms` and was ended; or its launch was not reached in " +
+      "60 s and more, e.g. in a read of `in` that never returns",
+    mend:
+      "ask for more time (the daemon has an upper bound), or for less work; see that `in` can " +
+      "be read",
   },
   verify_failed: {
     cause: "it ran, and `bad` of the `checked` elements were wrong; `out` is written all the same",
