@@ -86,7 +86,10 @@ typedef double hf_f64;
 #define HF_STATUS_NO_DEVICE 8
 /* the driver or the kernel failed; 'cuda_error' is the driver's number */
 #define HF_STATUS_DEVICE_ERROR 9
-/* the kernel ran longer than 'timeout_ms' and was ended */
+/*
+ * the kernel ran longer than 'timeout_ms' and was ended; or its launch was not reached in 60 s and
+ * more, e.g. in a read of 'in' that never returns
+ */
 #define HF_STATUS_TIMEOUT 10
 /* it ran, and 'bad' of the 'checked' elements were wrong; 'out' is written all the same */
 #define HF_STATUS_VERIFY_FAILED 11

@@ -39,6 +39,49 @@ test("a target is where the path leads in the end, there or not", (context) => {
   assert.throws(() => resolveTarget(join(file, "below")), FileError);
 });
 
+test("a link leads to its target that is yet to be made", (context) => {
+  const folder = testFolder(context);
+  const at = (...names: string[]): string => join(folder, ...names);
+  for (const name of ["real", "elsewhere", "elsewhere/deep"]) mkdirSync(at(name));
+  const links: readonly (readonly [name: string, text: string, target: string])[] = [
+    ["relative", "real/new", at("real", "new")],
+    ["absolute", at("elsewhere", "new"), at("elsewhere", "new")],
+    ["chain", "relative", at("real", "new")],
+    ["real/inside", "../new", at("new")],
+    ["here", "new", at("new")],
+    ["deep", "elsewhere/deep", at("elsewhere", "deep")],
+    ["upward", "deep/../new", at("elsewhere", "new")],
+  ];
+  for (const [name, text] of links) symlinkSync(text, at(name));
+  for (const [name, , target] of links) assert.equal(resolveTarget(at(name)), target, name);
+  // The control: once the target is there, the system itself finds it at the same place.
+  for (const [name, , target] of links) {
+    if (!existsSync(target)) writeFileSync(target, "");
+    assert.equal(realpathSync.native(at(name)), target, name);
+  }
+});
+
+test("a link into a missing folder, or in a circle, is told", (context) => {
+  const folder = testFolder(context);
+  symlinkSync("none/new", join(folder, "lost"));
+  symlinkSync("circle", join(folder, "circle"));
+  const path = join(folder, "lost");
+  assert.throws(() => resolveTarget(path), { name: "FileError", code: "ENOENT", path });
+  assert.throws(() => resolveTarget(join(folder, "circle")), { name: "FileError", code: "ELOOP" });
+});
+
+test("a chain of links is followed as far as the system follows it", (context) => {
+  const folder = testFolder(context);
+  for (let link = 1; link <= 50; link += 1) {
+    symlinkSync(
+      link === 1 ? "end" : `link${String(link - 1)}`,
+      join(folder, `link${String(link)}`),
+    );
+  }
+  assert.equal(resolveTarget(join(folder, "link40")), join(folder, "end"));
+  assert.throws(() => resolveTarget(join(folder, "link41")), { name: "FileError", code: "ELOOP" });
+});
+
 test("the name beside lies in the same folder, and is short where the target's is long", () => {
   const target = `/some/folder/${"n".repeat(255)}`;
   const beside = besideName(target, "out");

@@ -3,24 +3,54 @@
  * What is the same wherever that is done: where it goes, what it is called, whose it is.
  */
 import { createHash } from "node:crypto";
-import { fchmodSync, fchownSync, fstatSync, realpathSync, unlinkSync, type Stats } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import {
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  readlinkSync,
+  realpathSync,
+  unlinkSync,
+  type Stats,
+} from "node:fs";
+import { basename, dirname, isAbsolute, join } from "node:path";
 import { fileCall, FileError } from "./file-error.ts";
 
 const MODE_BITS = 0o7777;
 
+/** Symbolic links that are followed one by one, as many as Linux follows in one path. */
+const LINKS_MAX = 40;
+
 /**
  * Where the path leads in the end, so that a symbolic link stays one when what it names is
- * replaced. The file itself need not exist. Throws FileError.
+ * replaced, or made. The file itself need not exist; its folder must. Throws FileError.
  */
 export function resolveTarget(path: string): string {
-  try {
-    return fileCall("open", path, () => realpathSync.native(path));
-  } catch (error) {
-    if (!(error instanceof FileError) || error.code !== "ENOENT") throw error;
+  let place = path;
+  for (let links = 0; links <= LINKS_MAX; links += 1) {
+    try {
+      return fileCall("open", path, () => realpathSync.native(place));
+    } catch (error) {
+      if (!(error instanceof FileError) || error.code !== "ENOENT") throw error;
+    }
+    const folder = fileCall("open", path, () => realpathSync.native(dirname(place)));
+    const target = join(folder, basename(place));
+    const link = linkAt(target);
+    if (link === null) return target;
+    // Not join(), which would take a `..` behind another link for that link's own folder.
+    place = isAbsolute(link) ? link : `${folder}/${link}`;
   }
-  const folder = fileCall("open", path, () => realpathSync.native(dirname(path)));
-  return join(folder, basename(path));
+  throw new FileError({ code: "ELOOP", call: "open", path, detail: "too many symbolic links" });
+}
+
+/** What the symbolic link says; null where there is none. Throws FileError. */
+function linkAt(path: string): string | null {
+  try {
+    return fileCall("readlink", path, () => readlinkSync(path));
+  } catch (error) {
+    const code = error instanceof FileError ? error.code : "";
+    if (code === "ENOENT" || code === "EINVAL") return null;
+    throw error;
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -36,8 +36,10 @@ function scripted(steps: readonly Step[]): {
 const stalls = (count: number): Step[] => Array.from({ length: count }, () => "EAGAIN");
 const STALLED = stalls(SINK_WAIT_MS_MAX / 5 + 1);
 
-test("a sink writes lines to a real file descriptor", () => {
-  const path = join(mkdtempSync(join(tmpdir(), "holdfast-sink-")), "log");
+test("a sink writes lines to a real file descriptor", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-sink-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "log");
   const fileDescriptor = openSync(path, "a");
   const sink = createLineSink({ fileDescriptor });
   sink.write("one\n");
@@ -57,6 +59,14 @@ test("a sink waits for a slow reader", () => {
   sink.write("late\n");
   assert.equal(output(), "late\n");
   assert.equal(waitedMs(), 15);
+});
+
+test("a sink waits anew after whatever a slow reader took", () => {
+  const almost = stalls(SINK_WAIT_MS_MAX / 5);
+  const { sink, output, waitedMs } = scripted([...almost, 2, ...almost, 2, ...almost]);
+  sink.write("abcdef\n");
+  assert.equal(output(), "abcdef\n");
+  assert.equal(waitedMs(), 3 * SINK_WAIT_MS_MAX);
 });
 
 test("a sink gives up on a stopped reader once, then tells what was lost", () => {

@@ -5,7 +5,7 @@
  */
 import { writeSync } from "node:fs";
 
-/** How long one line waits for a reader that does not read, in milliseconds. */
+/** How long a line waits for a reader that takes nothing of it, in milliseconds. */
 export const SINK_WAIT_MS_MAX = 2_000;
 
 /** Between two tries, in milliseconds. */
@@ -50,6 +50,8 @@ export function createLineSink(options: LineSinkOptions): LineSink {
     while (unfinished.length > 0) {
       try {
         unfinished = unfinished.subarray(writeBytes(fileDescriptor, unfinished));
+        // Whoever reads slowly reads: only standing still counts.
+        waitedMs = 0;
       } catch (error) {
         const code = errorCode(error);
         if (GONE.has(code)) return "gone";
@@ -87,15 +89,14 @@ export function createLineSink(options: LineSinkOptions): LineSink {
         return;
       }
     }
-    if (lost.lines > 0) {
-      const { lines, code } = lost;
-      lost = { lines: 0, code: "" };
-      if (!put(lostNote(lines, code))) {
-        lost = { lines: lines + 1, code };
-        return;
-      }
+    const before = lost;
+    const note = before.lines === 0 ? "" : lostNote(before.lines, before.code);
+    lost = { lines: 0, code: "" };
+    // In one piece: a note that goes into the last gap of a full pipe would end the stall, and the
+    // line after it would wait once more.
+    if (!put(note + text) && lost.lines > 0 && before.lines > 0) {
+      lost = { ...before, lines: before.lines + 1 };
     }
-    put(text);
   };
   return { write, isOpen: () => !isGone };
 }

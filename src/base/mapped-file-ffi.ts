@@ -15,6 +15,9 @@ const PROT_READ_WRITE = 0x1 | 0x2;
 const MAP_SHARED = 0x01;
 const MAP_FAILED = 2n ** 64n - 1n;
 
+/** linux/falloc.h: what lies beyond the file's end does not make it longer. */
+const FALLOC_FL_KEEP_SIZE = 1;
+
 /** A page of the widest base page size; an offset must be a multiple of the machine's own. */
 const OFFSET_UNIT_BYTES = 64 * 1024;
 
@@ -37,11 +40,12 @@ export type NamedFile = { readonly file: number; readonly path: string };
 export type FileView = {
   readonly bytes: Uint8Array;
   /**
-   * Whether this process has its first and its last page at hand. The kernel takes them away when
-   * the file is cut short, also where it has grown again since; and, seldom, when memory is short.
-   * Never touched, they were never there. Null: the kernel does not say.
+   * Whether this process has every page of a part of it at hand. The kernel takes pages away when
+   * the file is cut short or holes are punched into it, also where it has grown again since; and,
+   * seldom, when memory is short. Never touched, they were never there. Null: the kernel does not
+   * say.
    */
-  readonly isPresent: () => boolean | null;
+  readonly isPresent: (offset: number, bytes: number) => boolean | null;
   /** Ends it; the bytes must not be touched afterwards, which would end the process. */
   readonly unmap: () => void;
 };
@@ -74,10 +78,7 @@ export function mapFile({ file, path }: NamedFile, offset: number, bytes: number
   let isMapped = true;
   return {
     bytes: viewOf(address, bytes),
-    isPresent: () => {
-      const first = isPagePresent(address);
-      return first === true ? isPagePresent(address + length - 1n) : first;
-    },
+    isPresent: (part, partBytes) => arePagesPresent(address + BigInt(part), BigInt(partBytes)),
     unmap: () => {
       invariant(isMapped, `${path} is unmapped once`);
       isMapped = false;
@@ -97,16 +98,37 @@ const PAGE_PRESENT = 0x80;
 let pagemap: number | null | undefined;
 let pageBytes: bigint | null = null;
 
-/** Whether the page of an address is in this process's page tables; null: it cannot be told. */
-function isPagePresent(address: bigint): boolean | null {
+/** Entries that are read at once, of 64 MiB with pages of 4 KiB. */
+const ENTRIES_MAX = 16 * 1024;
+
+/**
+ * Whether all pages from an address on are in this process's page tables; null: nobody can tell.
+ */
+function arePagesPresent(address: bigint, bytes: bigint): boolean | null {
   pagemap ??= openPagemap();
-  if (pagemap === null) return null;
+  if (pagemap === null || bytes === 0n) return pagemap === null ? null : true;
   pageBytes ??= BigInt(libcFor("getpagesize", PAGEMAP).getpagesize());
-  const page = address / pageBytes;
-  const entry = Buffer.alloc(PAGE_ENTRY_BYTES);
-  const position = Number(page) * PAGE_ENTRY_BYTES;
-  if (readSync(pagemap, entry, 0, PAGE_ENTRY_BYTES, position) !== PAGE_ENTRY_BYTES) return null;
-  return (entry.readUInt8(PAGE_ENTRY_BYTES - 1) & PAGE_PRESENT) !== 0;
+  const first = Number(address / pageBytes);
+  const count = Number((address + bytes - 1n) / pageBytes) - first + 1;
+  for (let done = 0; done < count; done += ENTRIES_MAX) {
+    const isPresent = areEntriesPresent(pagemap, first + done, Math.min(ENTRIES_MAX, count - done));
+    if (isPresent !== true) return isPresent;
+  }
+  return true;
+}
+
+function areEntriesPresent(file: number, first: number, count: number): boolean | null {
+  const entries = Buffer.alloc(count * PAGE_ENTRY_BYTES);
+  try {
+    const read = readSync(file, entries, 0, entries.length, first * PAGE_ENTRY_BYTES);
+    if (read !== entries.length) return null;
+  } catch {
+    return null;
+  }
+  for (let at = PAGE_ENTRY_BYTES - 1; at < entries.length; at += PAGE_ENTRY_BYTES) {
+    if ((entries.readUInt8(at) & PAGE_PRESENT) === 0) return false;
+  }
+  return true;
 }
 
 const PAGEMAP = "/proc/self/pagemap";
@@ -127,7 +149,7 @@ function openPagemap(): number | null {
  */
 export function fillHoles({ file, path }: NamedFile, offset: number, bytes: number): void {
   const { fallocate } = libcFor("fallocate", path);
-  if (fallocate(file, 0, BigInt(offset), BigInt(bytes)) === 0) return;
+  if (fallocate(file, FALLOC_FL_KEEP_SIZE, BigInt(offset), BigInt(bytes)) === 0) return;
   const error = errnoError({ call: "fallocate", path, errno: lastErrno() });
   if (error.code !== "EOPNOTSUPP" && error.code !== "ENOTSUP" && error.code !== "ENOSYS") {
     throw error;

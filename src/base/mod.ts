@@ -1,6 +1,7 @@
 export { besideName, removeQuietly, resolveTarget, takeAfter } from "./beside-file.ts";
 export { systemClock, type Clock } from "./clock.ts";
 export { errnoError, FileError, fileCall, toFileError } from "./file-error.ts";
+export { makeFolder } from "./folder.ts";
 export { invariant, InvariantError, unreachable } from "./invariant.ts";
 export { createLineSink, type LineSink, type LineSinkOptions } from "./line-sink.ts";
 export { createMutex, type Mutex } from "./mutex.ts";
@@ -21,4 +22,5 @@ export {
   type NativeSignature,
   type NativeType,
 } from "./native-ffi.ts";
+export { openOutputDescriptor } from "./output-descriptor.ts";
 export { err, ok, type Result } from "./result.ts";

@@ -105,10 +105,16 @@ test("the job names offsets in the RAM file", () => {
   });
 });
 
-test("RAM that is missing, or smaller than the low part", () => {
+test("RAM that is missing, no plain file, or smaller than the low part", () => {
   const missing = { ...mailbox, ram: join(folder, "none") };
   const refused = admitV1(cubbJob(), { mailbox: missing, baseModule });
   assert.ok(!refused.ok && refused.error.status === "io_error");
+  const other = { ...mailbox, ram: folder };
+  const named = admitV1(cubbJob(), { mailbox: other, baseModule });
+  assert.ok(!named.ok && named.error.status === "io_error");
+  assert.equal(named.error.reason, `${folder} is no plain file`);
+  const device = admitV1(cubbJob(), { mailbox: { ...mailbox, ram: "/dev/zero" }, baseModule });
+  assert.ok(!device.ok && device.error.status === "io_error");
   const small = { ...mailbox, ram: join(folder, "small") };
   writeFileSync(small.ram, new Uint8Array(0x1010));
   assert.ok(admitV1(cubbJob(), { mailbox: small, baseModule }).ok);

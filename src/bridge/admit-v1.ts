@@ -103,7 +103,8 @@ function placeArrays(
 
 function ramBytesOf(path: string): Result<number, Refusal> {
   try {
-    return ok(fileCall("stat", path, () => statSync(path).size));
+    const stats = fileCall("stat", path, () => statSync(path));
+    return stats.isFile() ? ok(stats.size) : err(refuse("io_error", `${path} is no plain file`));
   } catch (error) {
     if (error instanceof FileError) return err(refuse("io_error", error.message));
     throw error;

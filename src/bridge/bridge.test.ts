@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,6 +17,7 @@ import type { Job } from "../owner/mod.ts";
 import { STATUS } from "../records/mod.ts";
 import { createBridge } from "./bridge.ts";
 import type { Bridge, BridgeOptions } from "./bridge-api.ts";
+import type { MailboxV2 } from "./mailbox.ts";
 import {
   createFastDies,
   doneIn,
@@ -192,6 +201,30 @@ test("a mailbox has one daemon; the next one has it after a stop", (context) => 
   const third = createBridge(options(folder));
   assert.ok(third.ok);
   third.value.stop();
+});
+
+test("a mailbox has one daemon by whatever names and with whatever other files", (context) => {
+  const folder = testFolder(context);
+  const own = box(folder, "box");
+  symlinkSync("box", join(folder, "alias"));
+  const stateDirectory = join(folder, "state");
+  open(context, folder, { mailboxes: [mailboxV2In(own)], stateDirectory });
+  const alias = join(folder, "alias");
+  const apart = mailboxV2In(box(folder, "apart"));
+  const taken: readonly (readonly [path: string, mailbox: MailboxV2])[] = [
+    [`${alias}/job`, mailboxV2In(alias)],
+    [`${own}/job`, { ...apart, job: `${own}/job` }],
+    [`${alias}/done`, { ...apart, done: `${alias}/done` }],
+  ];
+  for (const [path, mailbox] of taken) {
+    const second = createBridge(options(folder, { mailboxes: [mailbox], stateDirectory }));
+    assert.ok(!second.ok && second.error.code === "mailbox_taken", path);
+    const message = `test: process ${String(process.pid)} serves ${path} already: `;
+    assert.ok(second.error.message.startsWith(message), second.error.message);
+  }
+  const other = createBridge(options(folder, { mailboxes: [apart], stateDirectory }));
+  assert.ok(other.ok);
+  other.value.stop();
 });
 
 test("of two mailboxes none is taken where one cannot be", (context) => {

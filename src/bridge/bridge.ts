@@ -1,8 +1,7 @@
 /** Serves mailboxes: polls all of them in one loop, and runs their jobs on the owner's dies. */
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-import { err, fileCall, FileError, invariant, ok, type Result } from "../base/mod.ts";
+import { err, FileError, invariant, makeFolder, ok, type Result } from "../base/mod.ts";
 import type {
   Bridge,
   BridgeError,
@@ -22,7 +21,8 @@ import { NoticeLog } from "./notice-log.ts";
 import { napOnThread, Pacer } from "./pacer.ts";
 import { createProtocolV1 } from "./protocol-v1.ts";
 import { createProtocolV2 } from "./protocol-v2.ts";
-import { stateFolder, stateName } from "./sequence-state.ts";
+import { realPathOf } from "./real-path.ts";
+import { lockName, stateFolder, stateName } from "./sequence-state.ts";
 
 /**
  * Makes a bridge. Its mailboxes are this process's from now until `stop`; none of their files is
@@ -35,7 +35,7 @@ export const createBridge: CreateBridge = (options) => {
   return locks.ok ? ok(new MailboxBridge(options, locks.value)) : locks;
 };
 
-/** A mailbox's files in the state folder, without their endings; null where there is none. */
+/** A mailbox's file in the state folder, without its ending; null where there is none. */
 function statePathOf({ stateDirectory }: BridgeOptions, mailbox: Mailbox): string | null {
   return stateDirectory === null ? null : join(stateFolder(stateDirectory), stateName(mailbox));
 }
@@ -47,23 +47,28 @@ function takeLocks(options: BridgeOptions): Result<readonly MailboxLock[], Bridg
   const folder = stateFolder(stateDirectory);
   const locks: MailboxLock[] = [];
   try {
-    fileCall("mkdir", folder, () => mkdirSync(folder, { recursive: true, mode: 0o700 }));
+    makeFolder(folder, 0o700);
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
     // Each mailbox tells of it when there is something to keep.
     return ok(locks);
   }
-  for (const mailbox of mailboxes) {
-    const taken = takeMailboxLock(`${statePathOf(options, mailbox) ?? ""}.lock`);
+  // By its job file two daemons would run each job twice, by its done file write over each other.
+  const claims = mailboxes.flatMap(({ name, job, done }) => [
+    { name, path: job },
+    { name, path: done },
+  ]);
+  for (const { name, path } of claims) {
+    const taken = takeMailboxLock(join(folder, lockName(realPathOf(path))));
     if (taken.ok) {
       locks.push(taken.value);
     } else if (taken.error.code === "taken") {
       for (const lock of locks) lock.release();
-      const holder = `process ${taken.error.pid} serves ${mailbox.job} already`;
-      const message = `${mailbox.name}: ${holder}: stop it, or give each its own files`;
+      const holder = `process ${taken.error.pid} serves ${path} already`;
+      const message = `${name}: ${holder}: stop it, or give each its own files`;
       return err({ code: "mailbox_taken", message });
     } else {
-      log(`bridge ${mailbox.name}: no lock, going on without: ${taken.error.message}`);
+      log(`bridge ${name}: no lock, going on without: ${taken.error.message}`);
     }
   }
   return ok(locks);

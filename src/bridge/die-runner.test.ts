@@ -110,3 +110,13 @@ for (const [name, results, expected] of LOSSES) {
     assert.deepEqual(result, results[expected - 1]);
   });
 }
+
+test("losses while it waited for its turn do not count against a job", async () => {
+  const cause = { name: "die_host_died", code: 0, call: "die host", message: "it died" };
+  const lost: JobResult = { status: "lost", cause };
+  const waiting: JobResult = { status: "lost", cause, wasWaiting: true };
+  const left = [waiting, waiting, lost, waiting, DONE];
+  const dies = createFastDies({ before: () => Promise.resolve(left.shift()) });
+  assert.deepEqual(await new DieRunner(dies).forMailbox([0])(JOB), DONE);
+  assert.equal(dies.runs.length, 5);
+});

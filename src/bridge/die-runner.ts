@@ -5,7 +5,9 @@ import { isLeaving } from "./result-status.ts";
 
 /**
  * How often a job is run whose die host dies under it: it may have died of another's fault, and a
- * job that kills its host every time must end.
+ * job that kills its host every time must end. A job that was still waiting for its turn had no
+ * part in that, and does not count: whoever killed the host has had its turn, so each other mailbox
+ * can do that to it once.
  */
 const RUNS_MAX = 2;
 
@@ -34,11 +36,13 @@ export class DieRunner {
     return async (job) => {
       const found = dies === null ? await this.#discover() : ({ ok: true, dies } as const);
       if (!found.ok) return { status: "refused", cause: found.cause };
-      for (let runs = 1; ; runs++) {
+      for (let runs = 0; ;) {
         const { die, release } = this.#choice.take(found.dies, before);
         before = die;
         const result = await this.#owner.run(die, job).finally(release);
-        if (result.status !== "lost" || isLeaving(result.cause) || runs >= RUNS_MAX) return result;
+        if (result.status !== "lost" || isLeaving(result.cause)) return result;
+        if (result.wasWaiting !== true) runs += 1;
+        if (runs >= RUNS_MAX) return result;
       }
     };
   }

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { writeState } from "./sequence-state.ts";
+import { StateFile } from "./state-file.ts";
 import { doneIn } from "./testing.ts";
 import { Site } from "./testing-site.ts";
 
@@ -32,6 +32,28 @@ test("after a restart without a done file the state tells", async (context) => {
   await site.poll();
   assert.deepEqual(readFileSync(site.at("done")), before);
   assert.deepEqual(site.seqsRun(), ["5"]);
+});
+
+test("a damaged state is told in a line, and the mailbox goes on without", async (context) => {
+  const site = new Site(context);
+  site.post({ seq: 5n });
+  await site.poll();
+  const state = readFileSync(site.statePath);
+  for (const [bytes, lines] of [
+    [state.subarray(0, 100), 1],
+    [state, 0],
+  ] as const) {
+    writeFileSync(site.statePath, bytes);
+    rmSync(site.at("done"));
+    site.lines.length = 0;
+    site.restart();
+    await site.poll(10);
+    assert.equal(site.done(), "5 ok");
+    const told = site.lines.filter((line) => line.includes("kept.state is damaged: the last"));
+    assert.equal(told.length, lines, site.lines.join("; "));
+  }
+  // Without its state it ran once more; with it, it did not.
+  assert.deepEqual(site.seqsRun(), ["5", "5"]);
 });
 
 test("killed after the state and before the done file, a job is run again", async (context) => {
@@ -148,7 +170,7 @@ test("a state folder that cannot be written costs one line", async (context) => 
 
 test("a state of another folder, or of no done record, says nothing", async (context) => {
   const site = new Site(context);
-  writeState(site.statePath, {
+  new StateFile(site.statePath).write({
     folder: { dev: 1n, ino: 1n, birthNs: 0n },
     done: new Uint8Array(128),
   });

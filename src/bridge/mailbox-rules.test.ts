@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -55,6 +55,20 @@ const WRONG: readonly (readonly [name: string, mailboxes: Mailbox[], fault: RegE
 for (const [name, mailboxes, fault] of WRONG) {
   test(`refused: ${name}`, () => assert.match(findMailboxFault(mailboxes) ?? "", fault));
 }
+
+test("one mailbox by two names is refused, two beside one another are not", (context) => {
+  const folder = testFolder(context);
+  for (const name of ["box", "other"]) mkdirSync(join(folder, name));
+  symlinkSync("box", join(folder, "alias"));
+  const [box, other, alias] = ["box", "other", "alias"].map((name) =>
+    mailboxV2In(join(folder, name), { name }),
+  );
+  assert.ok(box !== undefined && other !== undefined && alias !== undefined);
+  assert.equal(findMailboxFault([box, other]), null);
+  assert.equal(findMailboxFault([other, alias]), null);
+  const fault = `alias: its job is the job of box: ${folder}/alias/job`;
+  assert.equal(findMailboxFault([box, alias]), fault);
+});
 
 test("a file for a folder of modules is refused, a folder is not", (context) => {
   const folder = testFolder(context);

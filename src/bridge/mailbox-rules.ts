@@ -1,9 +1,10 @@
 /** What makes a set of mailboxes one that can be served. */
 import { statSync } from "node:fs";
-import { isAbsolute, resolve } from "node:path";
+import { isAbsolute } from "node:path";
 
 import { DIES_MAX } from "../owner/mod.ts";
 import { RAM_HIGH_BASE } from "./guest-address.ts";
+import { realPathOf } from "./real-path.ts";
 import type { Mailbox } from "./mailbox.ts";
 
 /** Mailboxes of one daemon: far above the guests of a host; a look at all costs some 3 ms. */
@@ -96,7 +97,7 @@ function findClash(mailboxes: readonly Mailbox[]): string | null {
     if (names.has(name)) return `two mailboxes are called ${name}`;
     names.add(name);
     for (const { role, path } of filesOf(mailbox)) {
-      const key = resolve(path);
+      const key = realPathOf(path);
       const other = owners.get(key);
       owners.set(key, { name, role });
       if (other === undefined || (SHAREABLE.has(role) && other.role === role)) continue;

@@ -175,11 +175,14 @@ test("v1: jobs in, done records out, and a v2 record is none of them", async (co
   assert.equal(done.readUInt32LE(16), 0);
   assert.equal(readFileSync(site.at("ram")).toString("latin1", 0x1000, 0x1010), "words to mail...");
   assert.match(site.jobLines[0] ?? "", /^CUBB job seq=1000 op=1 n=4 gpu="Fast die" .* bad=0$/);
+  place(site.at("job"), recordV1({ seq: 999n }));
+  await site.poll();
+  assert.match(site.lines.at(-1) ?? "", /one, 1000: .*or start the bridge with --forget-seq$/);
   place(site.at("job"), recordV2({ seq: 2000n }));
   await site.poll();
   assert.match(site.lines.at(-1) ?? "", /^bad_magic, .*this is a v2 job \(CUBB2\) where v1/);
   // The version that would be read from it is not answered either.
-  assert.deepEqual(site.server.counters.read().rejected, { bad_magic: 1 });
+  assert.deepEqual(site.server.counters.read().rejected, { stale_seq: 1, bad_magic: 1 });
   const other = Buffer.from(recordV1({ seq: 1001n }));
   other.writeUInt32LE(2, 4);
   place(site.at("job"), other);

@@ -29,6 +29,12 @@ const DONE_CHECK_MS = 10;
  */
 export const LOST_DONE_MS = 50;
 
+/**
+ * Bad content that comes this soon after other bad content is no activity: a producer that writes
+ * nothing else, and a device that never runs dry, cost a look after ever longer pauses, not a core.
+ */
+export const BAD_APART_MS = 10;
+
 export type MailboxServerOptions = {
   readonly mailbox: Mailbox;
   readonly protocol: Protocol;
@@ -56,6 +62,8 @@ export class MailboxServer {
   #running: Promise<void> | null = null;
   /** Bad content of a plain file, that may be a record half written. */
   #suspect: Buffer | null = null;
+  /** When bad content was seen last. */
+  #badMs = Number.NEGATIVE_INFINITY;
   /** What the job file holds is the last job, and was answered. */
   #isAnswered = false;
   /** Since when the done file is not what we wrote; null where it is. */
@@ -87,7 +95,7 @@ export class MailboxServer {
     return this.#running ?? Promise.resolve();
   }
 
-  /** Looks once, and does what there is to do. True where something happened. */
+  /** Looks once, and does what there is to do. True where more is to be expected soon. */
   poll(): boolean {
     if (this.#outbox.waiting() !== null && this.#isStillOurs()) this.#outbox.retry();
     const look = this.#reader.look();
@@ -99,7 +107,7 @@ export class MailboxServer {
       case "same":
         return this.#checkDone();
       case "changing":
-        return true;
+        return this.#isBadAfterPause();
       case "unreadable":
         this.#tellUnreadable(look.error);
         return false;
@@ -121,9 +129,8 @@ export class MailboxServer {
     this.#lostSinceMs = null;
     const read = this.#options.protocol.read(sighting.bytes);
     if (!read.ok) {
-      if (this.#mayBeHalf(sighting)) return true;
-      this.#reject(sighting, read.error.reason, read.error.message);
-      return true;
+      if (this.#mayBeHalf(sighting)) return this.#isBadAfterPause();
+      return this.#reject(sighting, read.error.reason, read.error.message);
     }
     this.#suspect = null;
     if (!this.#memory.refresh()) return false;
@@ -131,13 +138,12 @@ export class MailboxServer {
     const last = this.#memory.last();
     switch (decideSequence(last?.seq ?? null, posted)) {
       case "unnumbered":
-        this.#reject(sighting, "bad_seq", "seq is 0: sequence numbers begin at 1");
-        break;
+        return this.#reject(sighting, "bad_seq", "seq is 0: sequence numbers begin at 1");
       case "stale": {
-        const mend = "begin above it, or set SEQ_RESET once";
-        const text = `${posted.label} is older than the last one, ${String(last?.seq)}: ${mend}`;
-        this.#reject(sighting, "stale_seq", text);
-        break;
+        const { staleMend } = this.#options.protocol;
+        const than = `the last one, ${String(last?.seq)}: ${staleMend}`;
+        const text = `${posted.label} is older than ${than}`;
+        return this.#reject(sighting, "stale_seq", text);
       }
       case "repeat":
         this.#settle(sighting, true);
@@ -164,13 +170,22 @@ export class MailboxServer {
     this.#suspect = null;
   }
 
-  #reject(sighting: Sighting, reason: string, text: string): void {
+  /** True where that counts as activity. */
+  #reject(sighting: Sighting, reason: string, text: string): boolean {
     const { notices, onOutcome } = this.#options;
     this.#settle(sighting, false);
     this.counters.rejected(reason);
     const content = `${reason} ${sighting.bytes.toString("latin1")}`;
     notices.tell(content, `${reason}, not answered: ${text}`);
     onOutcome({ kind: "rejected", reason });
+    return this.#isBadAfterPause();
+  }
+
+  /** True for the first bad content in a while. */
+  #isBadAfterPause(): boolean {
+    const beforeMs = this.#badMs;
+    this.#badMs = this.#options.clock.nowMs();
+    return this.#badMs - beforeMs > BAD_APART_MS;
   }
 
   /** Writes the last done record again, unless it still waits to be written at all. */

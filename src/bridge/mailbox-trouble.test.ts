@@ -6,15 +6,16 @@ import { test } from "node:test";
 
 import { InvariantError } from "../base/mod.ts";
 import type { JobResult } from "../owner/mod.ts";
-import { crc32c, CUBB2_JOB } from "../records/mod.ts";
+import { crc32c, CUBB2_JOB, JOB_FLAG } from "../records/mod.ts";
 import { RETRY_MS_MAX } from "./done-outbox.ts";
+import { BAD_APART_MS } from "./mailbox-server.ts";
 import { BURST_LINES_MAX } from "./notice-log.ts";
 import { doneIn, failedResult, place, recordV1, recordV2, refusedResult } from "./testing.ts";
 import { Site } from "./testing-site.ts";
 
 /** A record with one field changed and the CRC right again. */
-function fixedRecord(seq: bigint, offset: number, value: number): Uint8Array {
-  const bytes = Buffer.from(recordV2({ seq }));
+function fixedRecord(seq: bigint, offset: number, value: number, flags = 0): Uint8Array {
+  const bytes = Buffer.from(recordV2({ seq, flags }));
   bytes.writeUInt8(value, offset);
   const end = CUBB2_JOB.offsets.crc32c;
   bytes.writeUInt32LE(crc32c(bytes.subarray(0, end)), end);
@@ -43,6 +44,22 @@ for (const [name, offset, status] of FAULTS) {
     place(site.at("job"), fixedRecord(0n, offset, 3));
     await site.poll();
     assert.equal(site.server.counters.read().rejected["bad_seq"], 1);
+  });
+
+  const isHeard = status === "bad_flags";
+  const heard = isHeard ? "heard" : "not heard";
+  test(`SEQ_RESET of a record of another ${name} is ${heard}`, async (context) => {
+    const site = new Site(context);
+    site.post({ seq: 9n });
+    await site.poll();
+    place(site.at("job"), fixedRecord(4n, offset, 3, JOB_FLAG.seq_reset));
+    await site.poll();
+    assert.equal(site.done(), isHeard ? `4 ${status}` : "9 ok");
+    // Once: the same record is a repeat then, and one below is stale.
+    place(site.at("job"), fixedRecord(4n, offset, 3, JOB_FLAG.seq_reset));
+    await site.poll();
+    assert.equal(site.server.counters.read().repeated, isHeard ? 1 : 0);
+    assert.equal(site.server.counters.read().rejected["stale_seq"], isHeard ? undefined : 2);
   });
 }
 
@@ -106,6 +123,34 @@ test("a thousand bad contents are counted, and do not flood the log", async (con
   site.post();
   await site.poll();
   assert.equal(site.done(), "1 ok");
+});
+
+test("bad content without end is activity now and then, a job always", async (context) => {
+  const site = new Site(context);
+  const polled = (): boolean => {
+    site.nowMs += 0.1;
+    return site.server.poll();
+  };
+  const active: boolean[] = [];
+  for (let index = 0; index < 50; index++) {
+    place(site.at("job"), Buffer.from(`bad content ${String(index)}`.padEnd(200)));
+    active.push(polled(), polled());
+  }
+  assert.deepEqual([active.indexOf(true), active.filter((each) => each).length], [0, 1]);
+  assert.deepEqual(site.server.counters.read().rejected, { bad_magic: 50 });
+  site.post({ seq: 5n });
+  assert.equal(polled(), true);
+  await site.server.settled();
+  for (const [waitMs, isActive] of [
+    [BAD_APART_MS + 1, true],
+    [0, false],
+    [BAD_APART_MS + 1, true],
+  ] as const) {
+    site.nowMs += waitMs;
+    site.post({ seq: 4n });
+    assert.equal(polled(), isActive);
+  }
+  assert.equal(site.server.counters.read().rejected["stale_seq"], 3);
 });
 
 test("a done record that cannot be written is tried again, its job is not", async (context) => {

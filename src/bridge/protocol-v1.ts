@@ -33,6 +33,7 @@ export function createProtocolV1(options: AdmissionOptionsV1): Protocol {
   };
   return {
     recordBytes: CUBB_JOB.bytes,
+    staleMend: "begin above it, or start the bridge with --forget-seq",
     read,
     doneBytes: CUBD_DONE.bytes,
     readDone: (bytes) => {

@@ -33,6 +33,7 @@ export function createProtocolV2(options: AdmissionOptionsV2): Protocol {
   };
   return {
     recordBytes: CUBB2_JOB.bytes,
+    staleMend: "begin above it, or set SEQ_RESET once",
     read,
     doneBytes: CBD2_DONE.bytes,
     readDone: (bytes) => {
@@ -57,21 +58,28 @@ function postedJob(record: Cubb2Job, options: AdmissionOptionsV2): PostedJob {
   const { seq, op, n, flags, guestId } = record;
   return {
     seq,
-    isReset: (flags & JOB_FLAG.seq_reset) !== 0,
+    isReset: isResetAsked(flags),
     label: `seq ${String(seq)} of guest ${String(guestId)}`,
     admit: () => admitV2(record, options),
     ...answerV2({ seq, op, n }),
   };
 }
 
-/** A record whose CRC is right, so that its number counts, and which is wrong all the same. */
+const isResetAsked = (flags: number): boolean => (flags & JOB_FLAG.seq_reset) !== 0;
+
+/**
+ * A record whose CRC is right, so that its number counts, and which is wrong all the same. Its
+ * flags count where its version and size are right: in another version the bit may mean another
+ * thing.
+ */
 function faultyJob(bytes: Uint8Array, seq: bigint, fault: RecordFault): PostedJob {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const op = view.getUint32(CUBB2_JOB.offsets.op, true);
   const n = view.getBigUint64(CUBB2_JOB.offsets.n, true);
+  const flags = view.getUint32(CUBB2_JOB.offsets.flags, true);
   return {
     seq,
-    isReset: false,
+    isReset: fault.code === "bad_reserved" && isResetAsked(flags),
     label: `seq ${String(seq)}`,
     admit: () => Promise.resolve(err({ status: faultStatus(fault), reason: fault.message })),
     ...answerV2({ seq, op, n }),

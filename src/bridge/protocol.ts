@@ -33,6 +33,8 @@ export type CompletedJob = {
 
 export type Protocol = {
   readonly recordBytes: number;
+  /** What a producer whose sequence numbers are below the last one can do. */
+  readonly staleMend: string;
   /** Takes what the job file holds; any bytes. */
   readonly read: (bytes: Uint8Array) => Result<PostedJob, UnansweredRecord>;
   readonly doneBytes: number;

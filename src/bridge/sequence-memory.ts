@@ -8,13 +8,8 @@ import { fileCall, FileError } from "../base/mod.ts";
 import type { NoticeLog } from "./notice-log.ts";
 import type { CompletedJob, Protocol } from "./protocol.ts";
 import { RecordReader } from "./record-reader.ts";
-import {
-  folderOf,
-  isSameFolder,
-  readState,
-  writeState,
-  type FolderIdentity,
-} from "./sequence-state.ts";
+import { folderOf, isSameFolder, type FolderIdentity } from "./sequence-state.ts";
+import { StateFile } from "./state-file.ts";
 
 export type SequenceMemoryOptions = {
   readonly donePath: string;
@@ -31,12 +26,14 @@ const STATE_CAUSE = "state";
 
 export class SequenceMemory {
   readonly #options: SequenceMemoryOptions;
+  readonly #state: StateFile | null;
   #folder: FolderIdentity | null = null;
   #last: CompletedJob | null = null;
   #generation = 0;
 
   constructor(options: SequenceMemoryOptions) {
     this.#options = options;
+    this.#state = options.statePath === null ? null : new StateFile(options.statePath);
   }
 
   /**
@@ -76,10 +73,10 @@ export class SequenceMemory {
   /** Keeps the job as the last one, on disk where there is a state folder. */
   complete(job: CompletedJob): void {
     this.#last = job;
-    const { statePath, notices } = this.#options;
-    if (statePath === null || this.#folder === null) return;
+    const { notices } = this.#options;
+    if (this.#state === null || this.#folder === null) return;
     try {
-      writeState(statePath, { folder: this.#folder, done: job.done });
+      this.#state.write({ folder: this.#folder, done: job.done });
       notices.forget(STATE_CAUSE);
     } catch (error) {
       this.#tellOfState(error);
@@ -87,13 +84,17 @@ export class SequenceMemory {
   }
 
   #recall(folder: FolderIdentity): CompletedJob | null {
-    const { statePath, protocol } = this.#options;
+    const { statePath, protocol, notices } = this.#options;
     const written = this.#readDone();
-    if (written !== null || statePath === null) return written;
+    if (written !== null || this.#state === null) return written;
     try {
-      const kept = readState(statePath);
-      if (kept === null || !isSameFolder(kept.folder, folder)) return null;
-      return protocol.readDone(kept.done);
+      const found = this.#state.read();
+      if (found.kind === "damaged") {
+        const text = `${statePath ?? ""} is damaged: the last sequence number is not known`;
+        notices.line(`${text}, and a job that was answered before may run once more`);
+      }
+      if (found.kind !== "kept" || !isSameFolder(found.slot.folder, folder)) return null;
+      return protocol.readDone(found.slot.done);
     } catch (error) {
       this.#tellOfState(error);
       return null;

@@ -52,7 +52,7 @@ const selfTest: Command<CliContext> = buildCommand<SelfTestFlags, [], CliContext
     fullDescription: [
       "Serves a v1 mailbox over a sparse 4 GiB file that stands for a guest's RAM, and a v2",
       "mailbox over plain files, and posts right and wrong records to both. stdout gets a line for",
-      "each check and for each executed job, a table, and PASS or FAIL. Its files are its own.",
+      "each check and for each answered job, a table, and PASS or FAIL. Its files are its own.",
     ].join("\n"),
   },
   parameters: { flags: SELF_TEST_FLAGS },

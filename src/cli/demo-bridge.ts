@@ -5,7 +5,7 @@ import { referenceVadd, selfTestA, selfTestB } from "../gpu/mod.ts";
 import { WORK_ELEMENTS } from "../owner/mod.ts";
 import { CUBB2_JOB, STATUS } from "../records/mod.ts";
 import { parseJobLine } from "./bridge/job-line.ts";
-import type { DemoStep } from "./demo-steps.ts";
+import type { DemoStep } from "./demo-step.ts";
 import { isEqualF32, VADD_CHECKSUM } from "./self-test/self-test-v2.ts";
 import { mailboxV2In, withBridge } from "./trial/bridge-session.ts";
 import { answerMsMax } from "./trial/bridge-trial.ts";

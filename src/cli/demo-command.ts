@@ -1,6 +1,7 @@
 /** `holdfast demo`: what Holdfast does, on one screen and on this machine. */
 import type { CommandFunction } from "./context.ts";
-import { DEMO_STEPS, type DemoFailure, type DemoRow, type DemoStage } from "./demo-steps.ts";
+import type { DemoFailure, DemoRow, DemoStage } from "./demo-step.ts";
+import { DEMO_STEPS } from "./demo-steps.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import type { OutputFlags, OwnerFlags } from "./flags.ts";
 import { complain, withOwner } from "./owner-session.ts";

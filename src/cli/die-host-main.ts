@@ -14,6 +14,9 @@ import { DieHost, HOST_SOCKET_FD, type OpenedGpu } from "../owner/mod.ts";
 
 type OpenGpu = () => Result<OpenedGpu, GpuRefusal>;
 
+/** How often memory files that are gone are looked for: seldom enough to cost nothing. */
+const TIDY_MS = 5000;
+
 /** sysexits.h: EX_SOFTWARE. */
 const EXIT_BUG = 70;
 
@@ -102,6 +105,7 @@ const host = new DieHost({
   clock: systemClock,
 });
 socket.on("data", (chunk) => host.receive(chunk));
+setInterval(() => host.tidy(), TIDY_MS).unref();
 // The owner is gone, whether it left or was killed: so is the reason to hold anything.
 socket.on("close", endNow);
 socket.on("error", endNow);

@@ -1,6 +1,6 @@
 /** One command line in one process, from its first word to its exit code. */
 import { readFileSync } from "node:fs";
-import { createLineSink } from "../base/mod.ts";
+import { createLineSink, openOutputDescriptor } from "../base/mod.ts";
 import { bugText } from "./application-text.ts";
 import { EXIT } from "./exit-code.ts";
 import type { OpenOwner } from "./open-owner.ts";
@@ -47,8 +47,8 @@ function surroundingsOf(process: NodeJS.Process, options: ProcessOptions): Surro
     get isInteractive() {
       return process.stdin.isTTY && process.stdout.isTTY;
     },
-    output: createLineSink({ fileDescriptor: 1 }),
-    errors: createLineSink({ fileDescriptor: 2 }),
+    output: createLineSink({ fileDescriptor: openOutputDescriptor(1) }),
+    errors: createLineSink({ fileDescriptor: openOutputDescriptor(2) }),
     onSignal: (listener) => {
       for (const signal of LEAVE_SIGNALS) process.on(signal, listener);
       return () => {

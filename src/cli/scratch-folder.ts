@@ -13,7 +13,14 @@ export async function withScratchFolder<T>(
 ): Promise<T> {
   const folder = mkdtempSync(join(parent, "holdfast-"));
   const remove = (): void => {
-    rmSync(folder, { recursive: true, force: true });
+    try {
+      // Who is just being ended may still write into it; then it is tried again.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 10 });
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const reason = code ?? message;
+      surroundings.errors.write(`holdfast: ${folder} could not be removed: ${reason}\n`);
+    }
   };
   const forget = surroundings.onExit(remove);
   try {

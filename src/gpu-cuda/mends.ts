@@ -1,7 +1,7 @@
 /** What to do when the driver does not start or gives no context, by CUresult. */
 const MENDS: Readonly<Record<number, string>> = {
   2: "the device has no memory left for it; see who holds it with nvidia-smi",
-  3: "the driver did not start; try cuInit's own error with `holdfast doctor`",
+  3: "the driver did not start; see the kernel's log for what its module says",
   34:
     "this libcuda is the toolkit's stub, not a driver: take the toolkit's stubs folder out " +
     "of LD_LIBRARY_PATH",

@@ -44,6 +44,8 @@ export class DieHost {
   readonly #read = createFrameReader();
   readonly #dies = new Map<number, HeldDie>();
   #opened: OpenedGpu | null = null;
+  /** A job failed in a way after which the owner replaces this process. */
+  #isCondemned = false;
   /** The die that the window shows; undefined where every die is mapped. */
   #windowDie: number | undefined = undefined;
 
@@ -149,10 +151,29 @@ export class DieHost {
     const { die, queue } = this.#held(body.die);
     this.#checkMapped(body.die);
     return queue.run(async () => {
+      // The owner is about to end this process, and tells whoever waits; a job that is begun now
+      // would be cut off in the middle.
+      if (this.#isCondemned) return;
       const onLaunched = (): void => this.#send({ id, kind: "reply", body: {} });
       const result = await runJob(die, body.job, this.#options.clock, onLaunched);
+      this.#isCondemned ||= result.status === "device_error" || result.status === "timeout";
       this.#send({ id, kind: "finished", result });
     });
+  }
+
+  /**
+   * To be called now and then: lets go of memory files that are gone, which would otherwise stay
+   * allocated, and locked, until their die's next job.
+   */
+  tidy(): void {
+    for (const [number, { die, queue }] of this.#dies) {
+      const isMapped = this.#windowDie === undefined || this.#windowDie === number;
+      if (!isMapped || queue.isLocked() || this.#isCondemned) continue;
+      void queue.run(() => {
+        die.mapped.sweep([]);
+        return Promise.resolve();
+      });
+    }
   }
 
   #onDie<T>(

@@ -25,6 +25,7 @@ import { planCheck } from "./host-check.ts";
 import type { HostDie } from "./host-die.ts";
 import { closeQuietly } from "./host-file.ts";
 import { lossOf, refusalCause } from "./host-failure.ts";
+import type { MemoryRange } from "./host-mapped.ts";
 import { openPayload, type OpenPayload } from "./host-payload.ts";
 import {
   timeoutCause,
@@ -53,7 +54,7 @@ export async function runJob(
     const found = findKernel(die, job);
     if (!found.ok) return refused(found.error);
     const { kernel, carrier } = found.value;
-    die.mapped.sweep();
+    die.mapped.sweep(memoryRangesOf(job));
     const opened = await openPayload(die, job.payload, clock);
     if (!opened.ok) return refused(opened.error);
     payload = opened.value;
@@ -156,6 +157,16 @@ async function letGo({ die, buffers }: Holdings): Promise<void> {
   }
 }
 
+/** What the job reads and writes of files that are memory. */
+const memoryRangesOf = ({ arguments: given }: Job): readonly MemoryRange[] =>
+  given.flatMap((argument) => {
+    if (argument.kind !== "buffer") return [];
+    const { source, target, bytes } = argument;
+    return [source, target].flatMap((end) =>
+      end?.kind === "memory" ? [{ path: end.path, offset: end.offset, bytes }] : [],
+    );
+  });
+
 const memoriesOf = (bound: readonly BoundArgument[]): readonly BoundBuffer[] =>
   bound.flatMap(({ memory }) => memory ?? []);
 
@@ -218,14 +229,21 @@ async function launch(
   });
   if (!launched.ok) return err(refused(refusalCause(launched.error)));
   stream.record(end);
+  // The arena is ours alone, so what is on its way to it may come to nothing.
   for (const { buffer, target } of memories) {
-    if (target?.kind === "pieces") queueDownload(stream, buffer, target.pieces);
+    if (target?.kind === "pieces" && target.isPayload) queueDownload(stream, buffer, target.pieces);
   }
   run.onLaunched();
   // The copies in have their own time: only the kernel's counts against the timeout.
   await waitUntilReached(start);
   const outcome = await waitUntilReached(end, { timeoutMs: job.timeoutMs });
   if (outcome === "timeout") return err({ status: "timeout", cause: timeoutCause(job) });
+  // Memory that others see is written once the kernel has ended in time, and never after a timeout
+  // was told: its owner may have given it another use by then.
+  for (const { buffer, target } of memories) {
+    if (target?.kind === "pieces" && !target.isPayload)
+      queueDownload(stream, buffer, target.pieces);
+  }
   return ok(Math.round(end.elapsedNs(start)));
 }
 

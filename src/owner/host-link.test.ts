@@ -185,6 +185,32 @@ test("kill() tells its cause at once; what the host says then does not count", a
   assert.deepEqual(await link.died, cause);
 });
 
+for (const [how, endOfFirst, wasWaiting] of [
+  ["the control: the first one went well", okResult, undefined],
+  ["the first one takes the host with it", "timeout", true],
+  ["the host dies under the first one", null, true],
+] as const) {
+  const told = wasWaiting === undefined ? "had its turn" : "was waiting";
+  test(`a second job of a lost host ${told}: ${how}`, async () => {
+    const { link, say, end } = createPuppet();
+    const cause = { name: "timeout", code: 702, call: "cuLaunchKernel", message: "too long" };
+    const [first, second] = [link.start(0, job), link.start(0, job)];
+    if (endOfFirst !== null) {
+      const result = endOfFirst === "timeout" ? { status: endOfFirst, cause } : endOfFirst;
+      say({ id: 1, kind: "finished", result });
+      await first.finished;
+      // The owner ends the host some turns later.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    end("was killed by SIGKILL");
+    const result = await second.finished;
+    assert.ok(result.status === "lost");
+    assert.equal(result.wasWaiting, wasWaiting);
+    const firstResult = await first.finished;
+    assert.ok(firstResult.status === "ok" || firstResult.wasWaiting === undefined);
+  });
+}
+
 test("a host that sends what is no frame is ended", async () => {
   const { link, sayBytes, kills } = createPuppet();
   const call = link.call("count", {});

@@ -60,6 +60,12 @@ const TIMEOUT_GRACE_MS = 1000;
  */
 const SETTLE_BYTES_PER_MS = 8 * 1024;
 
+/**
+ * How long a check may take for each element: `slow_add` works out some 50 steps, a microsecond on
+ * a quick core, and cores are shared.
+ */
+const CHECK_MS_PER_ELEMENT = 0.01;
+
 /** Longest delay that a timer takes; a longer one would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
@@ -82,7 +88,10 @@ function prepareMs(job: Job): number {
 /** How long a job that was launched may be silent. */
 function silenceMs(job: Job): number {
   const bytes = bufferBytesOf(job) + (job.payload?.output?.bytes ?? 0);
-  const wholeMs = job.timeoutMs + TIMEOUT_GRACE_MS + bytes / SETTLE_BYTES_PER_MS;
+  const { check } = job;
+  const checked = check === undefined || check.extent === "none" ? 0 : check.elements;
+  const settleMs = bytes / SETTLE_BYTES_PER_MS + checked * CHECK_MS_PER_ELEMENT;
+  const wholeMs = job.timeoutMs + TIMEOUT_GRACE_MS + settleMs;
   return Math.min(wholeMs, TIMER_MS_MAX);
 }
 
@@ -188,12 +197,19 @@ function createStarter(sendStart: SendStart): HostLink["start"] {
   /** The end of each die's latest job. */
   const lastJobs = new Map<number, Promise<unknown>>();
   return (die, job) => {
-    const turn = lastJobs.get(die) ?? Promise.resolve();
+    const turn = lastJobs.get(die) ?? null;
     const started = startJob(job, turn, (finish) => sendStart({ die, job }, finish));
-    lastJobs.set(die, started.finished);
+    // Where a job takes the host with it, nobody's turn comes any more.
+    const end = started.finished.then((result) => (endsHost(result) ? NEVER : result));
+    lastJobs.set(die, end);
     return started;
   };
 }
+
+const NEVER = new Promise<never>(() => undefined);
+
+const endsHost = ({ status }: JobResult): boolean =>
+  status === "device_error" || status === "timeout" || status === "lost";
 
 /**
  * Sends a job, and tells it of a timeout where its host has been silent for too long: before the
@@ -201,13 +217,17 @@ function createStarter(sendStart: SendStart): HostLink["start"] {
  */
 function startJob(
   job: Job,
-  turn: Promise<unknown>,
+  turn: Promise<unknown> | null,
   sendStart: (finish: (result: JobResult) => void) => Promise<Result<unknown, HostFailure>>,
 ): StartedJob {
   let finish: (result: JobResult) => void = () => undefined;
   const finished = new Promise<JobResult>((resolve) => (finish = resolve));
-  const sent = sendStart(finish);
-  const stuck = afterTurn(turn, () => {
+  let hasTurn = turn === null;
+  void turn?.then(() => (hasTurn = true));
+  const sent = sendStart((result) =>
+    finish(result.status === "lost" && !hasTurn ? { ...result, wasWaiting: true } : result),
+  );
+  const stuck = afterTurn(turn ?? Promise.resolve(), () => {
     const timer = setTimeout(finish, prepareMs(job), { status: "timeout", cause: stuckCause(job) });
     return () => clearTimeout(timer);
   });

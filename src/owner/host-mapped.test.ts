@@ -145,7 +145,7 @@ for (const [name, change, code] of changes) {
     const path = ram(8192);
     files.target(path, 0, 8192)[0]?.bytes.fill(0x6f);
     change(path);
-    files.sweep();
+    files.sweep([]);
     assert.equal(adopted.length, name.startsWith("the control") ? 1 : 0);
     if (code === "ok") {
       const [piece] = files.source(path, 8000, 8);
@@ -175,15 +175,24 @@ const losses: readonly (readonly [
   ["cut short, and grown again", (path) => regrow(path), true],
   [
     "made anew in place",
-    (path) => writeFileSync(path, Buffer.alloc(2 ** 20, 2), { flag: "w" }),
+    (path) => writeFileSync(path, Buffer.alloc(2 ** 21, 2), { flag: "w" }),
     true,
   ],
+  ["punched", (path) => punch(path), true],
   [
-    "punched",
-    (path) => void execFileSync("fallocate", ["-p", "-o", "65536", "-l", "65536", path]),
+    "punched, and written to again",
+    (path) => {
+      punch(path);
+      writeInto(path, Buffer.alloc(2 ** 20, 5));
+    },
     true,
   ],
+  ["punched where the job does not look", (path) => punch(path, 2 ** 20), false],
 ];
+
+function punch(path: string, offset = 65_536): void {
+  execFileSync("fallocate", ["-p", "-o", String(offset), "-l", "65536", path]);
+}
 
 function writeInto(path: string, bytes: Uint8Array): void {
   const file = openSync(path, "r+");
@@ -193,36 +202,50 @@ function writeInto(path: string, bytes: Uint8Array): void {
 
 function regrow(path: string): void {
   truncateSync(path, 0);
-  truncateSync(path, 2 ** 20);
+  truncateSync(path, 2 ** 21);
 }
 
 const hasFallocate = spawnSync("fallocate", ["--version"]).status === 0;
 
 for (const [name, change, isLost] of losses) {
-  const skip = name === "punched" && !hasFallocate ? "no fallocate(1) on this machine" : false;
+  const skip =
+    name.startsWith("punched") && !hasFallocate ? "no fallocate(1) on this machine" : false;
   const become = isLost ? "locked anew" : "kept";
   test(`locked pages of a file that was ${name} are ${become}`, { skip }, () => {
     const adopted: number[] = [];
     const { files } = createFiles(lock(adopted));
-    const path = ram(2 ** 20);
+    const path = ram(2 ** 21);
+    const uses = [{ path, offset: 0, bytes: 2 ** 20 }];
     files.target(path, 0, 16);
-    files.sweep();
+    files.sweep(uses);
     assert.equal(adopted.length, 1);
     change(path);
-    files.sweep();
+    files.sweep(uses);
     assert.equal(adopted.length, isLost ? 0 : 1);
     assert.equal(files.source(path, 0, 1)[0]?.bytes[0], readFileSync(path)[0]);
     assert.equal(adopted.length, 1);
   });
 }
 
-test("holes are filled before they are written to, and only then", () => {
+for (const end of ["source", "target"] as const) {
+  test(`holes of a ${end} are filled before they are touched, and no others`, () => {
+    const { files } = createFiles();
+    const path = ram(64 * 2 ** 20);
+    files[end](path, 3 * 2 ** 20, 2 ** 20);
+    assert.equal(statSync(path).blocks * 512, 2 * 2 ** 20);
+  });
+}
+
+test("holes that were punched later are filled as well", { skip: !hasFallocate }, () => {
   const { files } = createFiles();
-  const path = ram(64 * 2 ** 20);
-  files.source(path, 0, 64 * 2 ** 20);
-  assert.equal(statSync(path).blocks, 0);
-  files.target(path, 3 * 2 ** 20, 2 ** 20);
-  assert.equal(statSync(path).blocks * 512, 2 * 2 ** 20);
+  const path = ram(2 ** 21);
+  files.target(path, 0, 2 ** 21);
+  files.sweep([]);
+  punch(path);
+  const punched = statSync(path).blocks;
+  files.sweep([]);
+  files.target(path, 0, 2 ** 21);
+  assert.ok(statSync(path).blocks > punched);
 });
 
 test("what cannot be locked is told once, and its pieces must be staged", () => {
@@ -251,7 +274,7 @@ test("the files of guests that come no more make room", () => {
   for (const path of paths) files.source(path, 0, 16);
   const [first = ""] = paths;
   files.source(first, 0, 16);
-  files.sweep();
+  files.sweep([]);
   assert.equal(adopted.length, 64);
   files.source(first, 0, 16);
   assert.equal(adopted.length, 64, "the one that was used last is among those kept");

@@ -22,10 +22,22 @@ const MAPPED_FILES_MAX = 64;
 /** Holes are filled by stretches of this size: that of a huge page. */
 const STRETCH_BYTES = 2 * 1024 * 1024;
 
+/** A part of a file that a job reads or writes. */
+export type MemoryRange = {
+  readonly path: string;
+  readonly offset: number;
+  readonly bytes: number;
+};
+
+/**
+ * A view is mapped twice: once for the processor, which checks and stages, and once for the device.
+ * Nothing but the locking puts pages into the second, so that its page table goes on telling
+ * whether the locked pages are still the file's.
+ */
 type LockedView = {
   readonly view: FileView;
   /** Null: it could not be page-locked. */
-  readonly buffer: HostBuffer | null;
+  readonly locked: { readonly view: FileView; readonly buffer: HostBuffer } | null;
   /** Its pages were put in place by locking them, so that they stay until the file drops them. */
   readonly isHeld: boolean;
 };
@@ -36,7 +48,7 @@ type MappedFile = {
   readonly close: () => void;
   readonly status: Pick<Stats, "dev" | "ino">;
   readonly heldBytes: number;
-  /** Blocks that the file had when it was last looked at. */
+  /** Blocks that the file had when it was last looked at: fewer, and it has holes again. */
   heldBlocks: number;
   readonly views: Map<number, LockedView>;
   /** Stretches that have no holes any more. */
@@ -62,38 +74,35 @@ export class MappedFiles {
    * file, or does not hold the range.
    */
   source(path: string, offset: number, bytes: number): readonly HostPiece[] {
-    return this.#pieces(this.#fileOf(path), offset, bytes);
+    return this.#pieces(path, offset, bytes);
   }
 
-  /** The pieces of a range that is written; its holes are filled first. */
+  /** The pieces of a range that is written. */
   target(path: string, offset: number, bytes: number): readonly HostPiece[] {
-    const mapped = this.#fileOf(path);
-    const pieces = this.#pieces(mapped, offset, bytes);
-    fillStretches(mapped, offset, bytes);
-    return pieces;
+    return this.#pieces(path, offset, bytes);
   }
 
   /**
    * To be called before each job, while nothing is copying from or to any of them: lets go of files
    * that are no longer what was mapped, gone, replaced, or of another size: a file that was cut
-   * short must not be touched beyond its end. And of those whose locked pages are not their own
-   * any more, since they were cut short and have grown again, or holes were punched into them:
-   * the device would go on with pages that nobody else sees.
+   * short must not be touched beyond its end. And of those that the job `uses` where locked pages
+   * are not the file's own any more, since it was cut short and has grown again, or holes were
+   * punched into it: the device would go on with pages that nobody else sees.
    */
-  sweep(): void {
+  sweep(uses: readonly MemoryRange[]): void {
     for (const mapped of this.#files.values()) {
       const now = statusOf(mapped.path);
       const isTooMany = this.#files.size > MAPPED_FILES_MAX;
-      if (
-        isTooMany ||
-        now === undefined ||
-        !isUnchanged(now, mapped) ||
-        hasLostPages(now, mapped)
-      ) {
+      if (isTooMany || now === undefined || !isUnchanged(now, mapped)) {
         this.#drop(mapped);
-      } else {
-        mapped.heldBlocks = now.blocks;
+        continue;
       }
+      if (now.blocks < mapped.heldBlocks) mapped.filled.clear();
+      mapped.heldBlocks = now.blocks;
+    }
+    for (const { path, offset, bytes } of uses) {
+      const mapped = this.#files.get(path);
+      if (mapped !== undefined && hasLostPages(mapped, offset, bytes)) this.#drop(mapped);
     }
   }
 
@@ -105,15 +114,17 @@ export class MappedFiles {
     return mapped;
   }
 
-  #pieces(mapped: MappedFile, offset: number, bytes: number): readonly HostPiece[] {
-    const { path, heldBytes } = mapped;
+  #pieces(path: string, offset: number, bytes: number): readonly HostPiece[] {
+    const mapped = this.#fileOf(path);
+    const { heldBytes } = mapped;
     if (!(Number.isSafeInteger(offset) && offset >= 0 && offset + bytes <= heldBytes)) {
       const detail = `holds ${heldBytes} bytes; ${bytes} at ${offset} do not lie in it`;
       throw new FileError({ code: "SHORT", call: "mmap", path, detail });
     }
+    fillStretches(mapped, offset, bytes);
     return splitAtViews(offset, bytes).map(({ view, at, count }) => {
-      const { view: mapping, buffer } = this.#viewOf(mapped, view);
-      const pinned = buffer === null ? null : { buffer, offset: at };
+      const { view: mapping, locked } = this.#viewOf(mapped, view);
+      const pinned = locked === null ? null : { buffer: locked.buffer, offset: at };
       return { bytes: mapping.bytes.subarray(at, at + count), pinned };
     });
   }
@@ -125,17 +136,22 @@ export class MappedFiles {
     const start = index * NATIVE_VIEW_BYTES_MAX;
     const bytes = Math.min(NATIVE_VIEW_BYTES_MAX, mapped.heldBytes - start);
     const view = mapFile(mapped, start, bytes);
+    const locked = this.#lock(mapped, start, bytes);
+    const isHeld = locked?.view.isPresent(0, bytes) === true;
+    const made = { view, locked, isHeld };
+    mapped.views.set(index, made);
+    return made;
+  }
+
+  #lock(mapped: MappedFile, start: number, bytes: number): LockedView["locked"] {
+    const view = mapFile(mapped, start, bytes);
     const buffer = this.#options.adopt(view.bytes);
-    const isNews = ![...mapped.views.values()].some((other) => other.buffer === null);
-    if (!buffer.ok && isNews) {
-      const { path } = mapped;
-      this.#options.note(`${path} is copied in two steps, since ${buffer.error.message}`);
-    }
-    const isHeld = buffer.ok && view.isPresent() === true;
-    const locked = { view, buffer: buffer.ok ? buffer.value : null, isHeld };
-    mapped.views.set(index, locked);
-    mapped.heldBlocks = fileCall("fstat", mapped.path, () => fstatSync(mapped.file)).blocks;
-    return locked;
+    if (buffer.ok) return { view, buffer: buffer.value };
+    view.unmap();
+    const isNews = ![...mapped.views.values()].some((other) => other.locked === null);
+    const { path } = mapped;
+    if (isNews) this.#options.note(`${path} is copied in two steps, since ${buffer.error.message}`);
+    return null;
   }
 
   #drop(mapped: MappedFile): void {
@@ -157,10 +173,12 @@ function statusOf(path: string): Stats | undefined {
 const isUnchanged = (now: Stats, { status, heldBytes }: MappedFile): boolean =>
   now.dev === status.dev && now.ino === status.ino && now.size === heldBytes;
 
-function hasLostPages(now: Stats, { views, heldBlocks }: MappedFile): boolean {
-  const held = [...views.values()].filter(({ isHeld }) => isHeld);
-  if (held.length === 0) return false;
-  return now.blocks < heldBlocks || held.some(({ view }) => view.isPresent() === false);
+/** Whether a page of the range was locked once and is not the file's any more. */
+function hasLostPages({ views }: MappedFile, offset: number, bytes: number): boolean {
+  return splitAtViews(offset, bytes).some(({ view, at, count }) => {
+    const { locked, isHeld } = views.get(view) ?? {};
+    return isHeld === true && locked?.view.isPresent(at, count) === false;
+  });
 }
 
 function openFile(path: string): MappedFile {
@@ -191,11 +209,15 @@ function openFile(path: string): MappedFile {
   }
 }
 
-function release({ view, buffer }: LockedView): void {
-  buffer?.free();
+function release({ view, locked }: LockedView): void {
+  locked?.buffer.free();
+  locked?.view.unmap();
   view.unmap();
 }
 
+/**
+ * Gives holes their memory: on tmpfs even a read of one needs room, and dies where there is none.
+ */
 function fillStretches(mapped: MappedFile, offset: number, bytes: number): void {
   const last = Math.floor((offset + bytes - 1) / STRETCH_BYTES);
   for (let stretch = Math.floor(offset / STRETCH_BYTES); stretch <= last; stretch++) {

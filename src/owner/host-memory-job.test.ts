@@ -135,3 +135,16 @@ test("memory that is cut short between jobs is an io_error, and the die goes on"
   ftruncateSync(file, 5 * GIB);
   assert.equal(causeOf(await run(vaddJob(GIB, GIB, 4 * GIB))), "ok");
 });
+
+test("memory is not touched by a job whose timeout was told", async () => {
+  const script = createFakeScript();
+  const { run } = await openJobBench(() => ok({ gpu: createFakeGpu(script, 1), note: null }));
+  const [a, b, c] = [4096, 65_536, 2 * GIB];
+  writeAt(a, ramp(0.5));
+  writeAt(b, ramp(0.25));
+  writeAt(c, ramp(7));
+  script.isNextLaunchEndless = true;
+  const result = await run({ ...vaddJob(a, b, c), timeoutMs: 20 });
+  assert.equal(result.status, "timeout");
+  assert.deepEqual(readAt(c), ramp(7));
+});

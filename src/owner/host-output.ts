@@ -168,7 +168,7 @@ function sweepLeftovers(target: string): void {
   const prefix = basename(unfinishedName(target));
   const folder = dirname(target);
   let isClean = true;
-  for (const name of fileCall("readdir", folder, () => readdirSync(folder))) {
+  for (const name of namesIn(folder)) {
     if (!name.startsWith(prefix)) continue;
     const pid = Number.parseInt(name.slice(prefix.length), 10);
     const path = join(folder, name);
@@ -179,6 +179,15 @@ function sweepLeftovers(target: string): void {
   }
   if (sweptTargets.size >= SWEPT_TARGETS_MAX) sweptTargets.clear();
   if (isClean) sweptTargets.add(target);
+}
+
+/** None where the folder may be written to but not listed; then leftovers stay. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 function isAlive(pid: number): boolean {

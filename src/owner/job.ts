@@ -211,7 +211,12 @@ export type JobResult =
       /** Null where the job asked for no check. `ok` with `bad` above 0 ran, and is wrong. */
       readonly proof: JobProof | null;
     }
-  | { readonly status: Exclude<JobStatus, "ok">; readonly cause: JobCause };
+  | {
+      readonly status: Exclude<JobStatus, "ok">;
+      readonly cause: JobCause;
+      /** Of `lost`: its turn in the host had not come, so it had no part in the host's end. */
+      readonly wasWaiting?: boolean;
+    };
 
 /** CUDA's own number and name for a kernel that ran too long. */
 export const timeoutCause = (job: Job): JobCause => ({

@@ -2,18 +2,10 @@
  * The bring-up journal: a line on disk before each step that can hang or crash the host, so that
  * what wedged is named after a reboot (DESIGN section 4, invariant 4).
  */
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, fstatSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
-import { err, ok, type Result } from "../base/mod.ts";
+import { err, makeFolder, ok, type Result } from "../base/mod.ts";
 
 /** A rung of the bring-up ladder. */
 export type BringUpStep =
@@ -52,7 +44,7 @@ export const noJournal: Journal = { write: () => undefined };
 export function openJournal(path: string, now: () => Date): Result<Journal, string> {
   let file: number;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path), 0o700);
     file = openSync(path, "a", 0o600);
     if (fstatSync(file).size > JOURNAL_BYTES_MAX) {
       closeSync(file);

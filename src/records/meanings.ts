@@ -76,15 +76,19 @@ export const STATUS_MEANING: Readonly<Record<StatusName, StatusMeaning>> = {
   },
   no_device: {
     cause: "the daemon has no device that it may use for this mailbox",
-    mend: "see the daemon's log, and `holdfast doctor` on its host",
+    mend: "see the daemon's log, and `holdfast devices` on its host",
   },
   device_error: {
     cause: "the driver or the kernel failed; `cuda_error` is the driver's number",
     mend: "an address in the kernel, most often; the device is restored for the next job",
   },
   timeout: {
-    cause: "the kernel ran longer than `timeout_ms` and was ended",
-    mend: "ask for more time (the daemon has an upper bound), or for less work",
+    cause:
+      "the kernel ran longer than `timeout_ms` and was ended; or its launch was not reached in " +
+      "60 s and more, e.g. in a read of `in` that never returns",
+    mend:
+      "ask for more time (the daemon has an upper bound), or for less work; see that `in` can " +
+      "be read",
   },
   verify_failed: {
     cause: "it ran, and `bad` of the `checked` elements were wrong; `out` is written all the same",

@@ -1,6 +1,7 @@
 /** The lines typed at earlier prompts, kept in a file of the state directory. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolder } from "../base/mod.ts";
 
 export type History = {
   /** Newest first. */
@@ -21,7 +22,7 @@ export function openHistory(path: string, linesMax: number): History {
       lines.push(line);
       if (lines.length > linesMax) lines.shift();
       try {
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+        makeFolder(dirname(path), 0o700);
         writeFileSync(path, lines.map((each) => `${each}\n`).join(""), { mode: 0o600 });
       } catch {
         // A full or read-only disk must not disturb who is typing.

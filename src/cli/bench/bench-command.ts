@@ -3,15 +3,15 @@ import { availableParallelism } from "node:os";
 import { err, ok, type Result } from "../../base/mod.ts";
 import type { MailboxV2 } from "../../bridge/mod.ts";
 import { producerPauseMs, runLoad, type LoadReport } from "./bench-load.ts";
+import type { BenchReport } from "./bench-report.ts";
 import { benchText } from "./bench-text.ts";
-import { runStress, type StressReport } from "./bench-stress.ts";
+import { runStress } from "./bench-stress.ts";
 import { mailboxV2In } from "../trial/bridge-session.ts";
 import type { CommandFunction } from "../context.ts";
 import { cpuName, measureCpuVadd } from "./cpu-baseline.ts";
 import { EXIT } from "../exit-code.ts";
 import type { OpenedOwner } from "../open-owner.ts";
 import { complain } from "../owner-session.ts";
-import type { Quantiles } from "./quantiles.ts";
 import { answerMsMax, withBridgeTrial, type TrialFlags } from "../trial/bridge-trial.ts";
 
 export type BenchFlags = TrialFlags & {
@@ -38,20 +38,6 @@ const JOBS_MAX = 5_000;
 
 /** Longest that one size is measured on the processor. */
 const CPU_MS_MAX = 1_000;
-
-export type CpuReport = { readonly elements: number; readonly timeNs: Quantiles };
-
-export type BenchReport = {
-  readonly device: string;
-  readonly dies: number;
-  readonly cpu: string;
-  readonly cores: number;
-  readonly producerPauseMs: number;
-  readonly rounds: readonly LoadReport[];
-  readonly cpuBaseline: readonly CpuReport[];
-  /** Null without --big-iters. */
-  readonly stress: StressReport | null;
-};
 
 export const benchCommand: CommandFunction<BenchFlags> = (surroundings, flags) => {
   const mailboxes = (folder: string, opened: OpenedOwner): readonly [MailboxV2, MailboxV2] => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { BenchReport } from "./bench-command.ts";
+import type { BenchReport } from "./bench-report.ts";
 import { benchText, stressText } from "./bench-text.ts";
 
 const quantiles = (p50: number): BenchReport["cpuBaseline"][number]["timeNs"] => ({

@@ -1,5 +1,5 @@
 /** What the bench measured, as tables for people. */
-import type { BenchReport } from "./bench-command.ts";
+import type { BenchReport } from "./bench-report.ts";
 import type { LoadReport } from "./bench-load.ts";
 import type { StressReport } from "./bench-stress.ts";
 import { tableText } from "../table.ts";

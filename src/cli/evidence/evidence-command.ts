@@ -1,6 +1,7 @@
 /** `holdfast evidence`: what this machine does, in six files that others can read. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { accessSync, constants, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { fileCall, FileError, makeFolder } from "../../base/mod.ts";
 import { verdict } from "../trial/check-report.ts";
 import { ownCommand, runProgram } from "./child-program.ts";
 import type { CommandFunction } from "../context.ts";
@@ -14,7 +15,7 @@ import {
 } from "./evidence-step.ts";
 import { makeTransport } from "./evidence-transport.ts";
 import { makeUtilisation } from "./evidence-utilisation.ts";
-import { EXIT } from "../exit-code.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
 import { hostFacts } from "./host-facts.ts";
 import { complain, exitOfSignal } from "../owner-session.ts";
 import { withScratchFolder } from "../scratch-folder.ts";
@@ -27,7 +28,8 @@ const printed =
     const all = [...wordsOf(flags), ...ownerWords(flags)];
     const run = await runProgram(surroundings, ownCommand(surroundings, all), scratch);
     const text = `${run?.output ?? ""}(exit ${String(run?.code ?? "by a signal")})`;
-    return { command: `holdfast ${all.join(" ")}`, text, pass: run?.code === EXIT.ok };
+    const code = run?.code ?? null;
+    return { command: `holdfast ${all.join(" ")}`, text, pass: code === EXIT.ok, code };
   };
 
 const STEPS: readonly EvidenceStep[] = [
@@ -45,10 +47,11 @@ const STEPS: readonly EvidenceStep[] = [
 export const evidenceCommand: CommandFunction<EvidenceFlags> = async (surroundings, flags) => {
   const folder = resolve(surroundings.workingDirectory, flags.dir);
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
+    fileCall("write to", folder, () => accessSync(folder, constants.W_OK));
   } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    complain(surroundings, `mkdir ${folder}: ${code}; --dir names another folder`);
+    if (!(error instanceof FileError)) throw error;
+    complain(surroundings, `${error.message}; --dir names another folder`);
     return EXIT.badUsage;
   }
   const forget = surroundings.onSignal((signal) => surroundings.exit(exitOfSignal(signal)));
@@ -56,6 +59,12 @@ export const evidenceCommand: CommandFunction<EvidenceFlags> = async (surroundin
     let isPass = true;
     for (const { file, make } of STEPS) {
       const evidence = await make({ surroundings, flags, scratch });
+      // Where there is nothing to show, older files that show something stay.
+      const hindrance = hindranceOf(evidence);
+      if (hindrance !== null) {
+        surroundings.errors.write(`${evidence.text}\n`);
+        return hindrance;
+      }
       writeFileSync(join(folder, file), `${headOf(surroundings, evidence)}\n${evidence.text}\n`);
       isPass &&= evidence.pass;
       surroundings.output.write(`${verdict(evidence.pass)} ${join(flags.dir, file)}\n`);
@@ -63,6 +72,12 @@ export const evidenceCommand: CommandFunction<EvidenceFlags> = async (surroundin
     return isPass ? EXIT.ok : EXIT.checkFailed;
   }).finally(forget);
 };
+
+/** The code of a command that could not begin, for want of a device or a usable flag. */
+function hindranceOf({ code }: Evidence): ExitCode | null {
+  if (code === EXIT.noDevice) return EXIT.noDevice;
+  return code === EXIT.badUsage ? EXIT.badUsage : null;
+}
 
 /** What made the file, when, and on what. */
 function headOf({ now, version }: Surroundings, { command }: Evidence): string {

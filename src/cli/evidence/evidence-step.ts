@@ -21,6 +21,8 @@ export type Evidence = {
   readonly command: string;
   readonly text: string;
   readonly pass: boolean;
+  /** Of the command, where that was a program of its own; null where a signal ended it. */
+  readonly code?: number | null;
 };
 
 export type EvidenceStep = {

@@ -1,7 +1,6 @@
 /** An owner and a bridge in this process, over files of their own, for commands that test them. */
-import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { err, ok, systemClock, type Log, type Result } from "../../base/mod.ts";
+import { err, makeFolder, ok, systemClock, type Log, type Result } from "../../base/mod.ts";
 import {
   createBridge,
   type Mailbox,
@@ -98,7 +97,7 @@ export function mailboxV1In(
 
 function ownFolder(folder: string, name: string): string {
   const own = join(folder, name);
-  mkdirSync(own, { recursive: true });
+  makeFolder(own);
   return own;
 }
 

@@ -1,0 +1,18 @@
+/** What the bench measures. */
+import type { LoadReport } from "./bench-load.ts";
+import type { StressReport } from "./bench-stress.ts";
+import type { Quantiles } from "./quantiles.ts";
+
+export type CpuReport = { readonly elements: number; readonly timeNs: Quantiles };
+
+export type BenchReport = {
+  readonly device: string;
+  readonly dies: number;
+  readonly cpu: string;
+  readonly cores: number;
+  readonly producerPauseMs: number;
+  readonly rounds: readonly LoadReport[];
+  readonly cpuBaseline: readonly CpuReport[];
+  /** Null without --big-iters. */
+  readonly stress: StressReport | null;
+};
