@@ -1,9 +1,12 @@
 // What a job record asks for, run in a die host over a real backend.
 import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   closeSync,
+  existsSync,
   ftruncateSync,
+  mkdtempSync,
   openSync,
   readFileSync,
   readSync,
@@ -146,3 +149,59 @@ test("operands and results in a guest's memory of 4 GiB, low and high", async ()
     rmSync(path);
   }
 });
+
+const hasFallocate = spawnSync("fallocate", ["--version"]).status === 0;
+
+test(
+  "pages that a guest gave back and touched again are the device's too",
+  {
+    skip: hasFallocate ? false : "no fallocate(1) on this machine",
+  },
+  async () => {
+    // On tmpfs, where a driver locks pages of files.
+    const memory = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : folder, "holdfast-"));
+    const path = join(memory, "ram");
+    const file = openSync(path, "w+");
+    const elements = 2 ** 20;
+    const bytes = 4 * elements;
+    const fill = (value: number, offset: number, count: number): void => {
+      writeSync(file, Buffer.alloc(count, value), 0, count, offset);
+    };
+    const punch = (offset: number): void => {
+      execFileSync("fallocate", ["-p", "-o", String(offset), "-l", "8192", path]);
+    };
+    try {
+      ftruncateSync(file, 4 * bytes);
+      const at = (offset: number) => ({ kind: "memory", path, offset }) as const;
+      const mail = async (): Promise<number> => {
+        const { payload, check, ...job } = vaddJob(elements, "vadd");
+        assert.ok(payload !== undefined && check !== undefined);
+        const given: JobArgument[] = [
+          { kind: "buffer", bytes, source: { kind: "zero" }, target: at(2 * bytes) },
+          { kind: "buffer", bytes, source: at(0), target: null },
+          { kind: "scalar", type: "u32", value: String(elements) },
+        ];
+        const sums = [{ argument: 0, type: "u32" }] as const;
+        const mailCheck = { ...check, reference: "mail", extent: "full", elements, sums } as const;
+        const result = await run({ ...job, entry: "mail", arguments: given, check: mailCheck });
+        return proofOf(result).bad;
+      };
+      fill(1, 0, bytes);
+      assert.equal(await mail(), 0);
+      punch(2 ** 20);
+      fill(7, 2 ** 20, 8192);
+      punch(2 * bytes + 3 * 2 ** 20);
+      fill(9, 2 * bytes + 3 * 2 ** 20, 8192);
+      assert.equal(await mail(), 0);
+      const words = new Uint8Array(bytes);
+      readSync(file, words, 0, bytes, 2 * bytes);
+      assert.deepEqual(
+        [words[0], words[2 ** 20], words[3 * 2 ** 20], words[bytes - 1]],
+        [1, 7, 1, 1],
+      );
+    } finally {
+      closeSync(file);
+      rmSync(memory, { recursive: true });
+    }
+  },
+);
