@@ -8,10 +8,10 @@ import type { MailboxV2, VerifyMode } from "./mailbox.ts";
 import type { ModuleDirectory } from "./module-directory.ts";
 
 /** Elements of an array: 1 GiB of 4-byte elements, as much as one view of memory shows. */
-export const ELEMENTS_MAX = 2 ** 28;
+const ELEMENTS_MAX = 2 ** 28;
 
 /** Elements up to which `auto` compares every one: a few milliseconds of the CPU. */
-export const FULL_CHECK_ELEMENTS_MAX = 2 ** 20;
+const FULL_CHECK_ELEMENTS_MAX = 2 ** 20;
 
 /** Of every element of the fixed operations: u32 or f32. */
 export const ELEMENT_BYTES = 4;

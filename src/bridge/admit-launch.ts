@@ -19,8 +19,8 @@ import { readPrefix } from "./file-prefix.ts";
 import { scalarText } from "./scalar-text.ts";
 
 /** An input of two arrays of the largest size, an output of one. */
-export const LAUNCH_IN_BYTES_MAX = 2 ** 31;
-export const LAUNCH_OUT_BYTES_MAX = 2 ** 30;
+const LAUNCH_IN_BYTES_MAX = 2 ** 31;
+const LAUNCH_OUT_BYTES_MAX = 2 ** 30;
 
 const refused = (status: Refusal["status"], reason: string): Admission =>
   err(refuse(status, reason));

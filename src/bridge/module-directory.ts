@@ -13,10 +13,10 @@ import { identityOf, isUntouched, type FileIdentity } from "./file-identity.ts";
 import type { NoticeLog } from "./notice-log.ts";
 
 /** Files that are looked at; a folder with more of them is not one of modules. */
-export const MODULES_MAX = 4096;
+const MODULES_MAX = 4096;
 
 /** Longest file that is read: as long as a die host takes. */
-export const MODULE_BYTES_MAX = 64 * 1024 * 1024;
+const MODULE_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Least time between two looks at the whole folder, so that wrong hashes cost little. */
 export const RESCAN_MS_MIN = 100;

@@ -18,7 +18,7 @@ export const BUSY_PAUSE_MS = 0.05;
 export const IDLE_PAUSE_MS_MAX = 25;
 
 /** With many, this long a mailbox: a look takes some 10 us, and all looks at most 2 % of a core. */
-export const IDLE_PAUSE_MS_PER_MAILBOX = 0.5;
+const IDLE_PAUSE_MS_PER_MAILBOX = 0.5;
 
 /** Between the two, a pause is this share of the time without activity: some percent late. */
 const IDLE_SHARE = 1 / 16;

@@ -1,16 +1,10 @@
 /** Protocol v1: CUBB records in, CUBD records out, operands and results in the guest's RAM. */
 import { err, ok, type Result } from "../base/mod.ts";
-import {
-  CUBB_JOB,
-  CUBD_DONE,
-  STATUS,
-  statusName,
-  type CubbJob,
-  type RecordFault,
-} from "../records/mod.ts";
+import { CUBB_JOB, CUBD_DONE, STATUS, type CubbJob, type RecordFault } from "../records/mod.ts";
 import { admitV1, type AdmissionOptionsV1 } from "./admit-v1.ts";
 import { jobLineV1, type JobEcho } from "./job-line.ts";
 import {
+  completedJob,
   faultStatus,
   unanswered,
   type PostedJob,
@@ -36,12 +30,7 @@ export function createProtocolV1(options: AdmissionOptionsV1): Protocol {
     staleMend: "begin above it, or start the bridge with --forget-seq",
     read,
     doneBytes: CUBD_DONE.bytes,
-    readDone: (bytes) => {
-      const decoded = CUBD_DONE.decode(bytes);
-      if (!decoded.ok) return null;
-      const { seq, status } = decoded.value;
-      return { seq, status: statusName(status), done: bytes };
-    },
+    readDone: (bytes) => completedJob(CUBD_DONE, bytes),
   };
 }
 

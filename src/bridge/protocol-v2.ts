@@ -6,7 +6,6 @@ import {
   CUBB2_JOB,
   JOB_FLAG,
   STATUS,
-  statusName,
   type Cubb2Job,
   type RecordFault,
 } from "../records/mod.ts";
@@ -14,6 +13,7 @@ import type { AdmissionOptionsV2 } from "./admission.ts";
 import { admitV2 } from "./admit-v2.ts";
 import { jobLineV2, type JobEcho } from "./job-line.ts";
 import {
+  completedJob,
   faultStatus,
   unanswered,
   type PostedJob,
@@ -36,12 +36,7 @@ export function createProtocolV2(options: AdmissionOptionsV2): Protocol {
     staleMend: "begin above it, or set SEQ_RESET once",
     read,
     doneBytes: CBD2_DONE.bytes,
-    readDone: (bytes) => {
-      const decoded = CBD2_DONE.decode(bytes);
-      if (!decoded.ok) return null;
-      const { seq, status } = decoded.value;
-      return { seq, status: statusName(status), done: bytes };
-    },
+    readDone: (bytes) => completedJob(CBD2_DONE, bytes),
   };
 }
 

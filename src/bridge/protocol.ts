@@ -1,7 +1,7 @@
 /** What the two versions of the protocol have in common, as a mailbox's server sees them. */
 import type { Result } from "../base/mod.ts";
 import type { Job } from "../owner/mod.ts";
-import type { RecordFault, StatusName } from "../records/mod.ts";
+import { statusName, type RecordFault, type StatusName } from "../records/mod.ts";
 import type { Ending, Refusal } from "./ending.ts";
 
 /** An ending, and how long it took from the job seen to its output written. */
@@ -41,6 +41,20 @@ export type Protocol = {
   /** What a done record of this protocol says; null where the bytes are none. */
   readonly readDone: (bytes: Uint8Array) => CompletedJob | null;
 };
+
+type DoneRecord = {
+  readonly decode: (
+    bytes: Uint8Array,
+  ) => Result<{ readonly seq: bigint; readonly status: number }, RecordFault>;
+};
+
+/** What a done record says that was read back; null where the bytes are none. */
+export function completedJob(record: DoneRecord, bytes: Uint8Array): CompletedJob | null {
+  const decoded = record.decode(bytes);
+  if (!decoded.ok) return null;
+  const { seq, status } = decoded.value;
+  return { seq, status: statusName(status), done: bytes };
+}
 
 /** The status of a record that is wrong, but whose sequence number can be trusted. */
 export function faultStatus(fault: RecordFault): StatusName {

@@ -28,9 +28,8 @@ const REFUSALS: Readonly<Record<string, StatusName>> = {
   argument_value: "bad_descriptor",
   argument_alias: "bad_descriptor",
   argument_range: "bad_descriptor",
-  // Jobs of ours that no owner should ever get to see.
+  // A job of ours that no owner should ever get to see.
   check_argument: "internal",
-  not_supported: "internal",
   // More memory than there is.
   CUDA_ERROR_OUT_OF_MEMORY: "too_large",
   payload_too_large: "too_large",

@@ -24,6 +24,7 @@ import { FileError, fileCall, invariant, ok } from "../base/mod.ts";
 import type { ByteSource, Job, JobArgument, JobCause, JobResult, Owner } from "../owner/mod.ts";
 import {
   CBD2_DONE,
+  BLANK_CUBB2_JOB,
   CUBB2_JOB,
   CUBB_JOB,
   type Cbd2Done,
@@ -226,19 +227,13 @@ export function testFolder(context: TestContext, parent = tmpdir()): string {
 
 /** The value of a v2 record: mail of four words, unless it is said otherwise. */
 export const cubb2Job = (more: Partial<Cubb2Job> = {}): Cubb2Job => ({
-  flags: 0,
+  ...BLANK_CUBB2_JOB,
   seq: 1n,
   op: 1,
-  timeoutMs: 0,
   n: 4n,
   inBytes: 16n,
   outBytes: 16n,
-  grid: [0, 0, 0],
-  block: [0, 0, 0],
-  sharedBytes: 0,
-  descBytes: 0,
   guestId: 7n,
-  iters: 0,
   ...more,
 });
 

@@ -168,7 +168,7 @@ function bindSource(
     case "payload":
       return ofPayload(payload.input(source.offset, bytes));
     case "memory":
-      return ofMemory(die.mapped.source(source.path, source.offset, bytes));
+      return ofMemory(die.mapped.pieces(source.path, source.offset, bytes));
   }
 }
 
@@ -186,6 +186,6 @@ function bindTarget(
     case "payload":
       return ofPayload(payload.output(target.offset, bytes));
     case "memory":
-      return ofMemory(die.mapped.target(target.path, target.offset, bytes));
+      return ofMemory(die.mapped.pieces(target.path, target.offset, bytes));
   }
 }

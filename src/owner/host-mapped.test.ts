@@ -74,10 +74,10 @@ const isFileError =
 test("each view is mapped and locked on first touch, and then kept", () => {
   const { files, adopted } = createFiles();
   const path = ram(2 * GIB + 4096);
-  files.source(path, 0, 16);
-  files.source(path, 1000, 16);
+  files.pieces(path, 0, 16);
+  files.pieces(path, 1000, 16);
   assert.deepEqual(adopted, [GIB]);
-  const across = files.source(path, 2 * GIB - 8, 24);
+  const across = files.pieces(path, 2 * GIB - 8, 24);
   assert.deepEqual(lengthsOf(across), [8, 16]);
   assert.deepEqual(adopted, [GIB, GIB, 4096]);
   assert.deepEqual(
@@ -92,32 +92,32 @@ test("pieces are the file's own bytes, wherever they lie", () => {
   const file = openSync(path, "r+");
   writeSync(file, "abcdefgh", GIB - 4);
   closeSync(file);
-  const pieces = files.target(path, GIB - 4, 8);
+  const pieces = files.pieces(path, GIB - 4, 8);
   assert.equal(Buffer.concat(pieces.map(({ bytes }) => bytes)).toString(), "abcdefgh");
   for (const { bytes } of pieces) bytes.fill(0x78, 1, 3);
-  const read = createFiles().files.source(path, GIB - 4, 8);
+  const read = createFiles().files.pieces(path, GIB - 4, 8);
   assert.equal(Buffer.concat(read.map(({ bytes }) => bytes)).toString(), "axxdexxh");
 });
 
 test("a range that is not in the file is an error, and so is what is no file", () => {
   const { files, adopted } = createFiles();
   const path = ram(4096);
-  assert.deepEqual(lengthsOf(files.source(path, 4000, 96)), [96]);
+  assert.deepEqual(lengthsOf(files.pieces(path, 4000, 96)), [96]);
   for (const [offset, bytes] of [
     [4000, 97],
     [2 ** 40, 1],
     [-4, 4],
   ] as const) {
     assert.throws(
-      () => files.source(path, offset, bytes),
+      () => files.pieces(path, offset, bytes),
       isFileError("SHORT", /holds 4096 bytes/),
     );
   }
   execFileSync("mkfifo", [join(folder, "fifo")]);
-  assert.throws(() => files.source(join(folder, "none"), 0, 1), isFileError("ENOENT"));
-  assert.throws(() => files.source(folder, 0, 1), isFileError("EISDIR"));
+  assert.throws(() => files.pieces(join(folder, "none"), 0, 1), isFileError("ENOENT"));
+  assert.throws(() => files.pieces(folder, 0, 1), isFileError("EISDIR"));
   assert.throws(
-    () => files.source(join(folder, "fifo"), 0, 1),
+    () => files.pieces(join(folder, "fifo"), 0, 1),
     isFileError("ENODEV", /no regular/),
   );
   assert.deepEqual(adopted, [4096]);
@@ -143,16 +143,16 @@ for (const [name, change, code] of changes) {
   test(`a file that was ${name} is seen as it is: ${code}`, () => {
     const { files, adopted } = createFiles();
     const path = ram(8192);
-    files.target(path, 0, 8192)[0]?.bytes.fill(0x6f);
+    files.pieces(path, 0, 8192)[0]?.bytes.fill(0x6f);
     change(path);
     files.sweep([]);
     assert.equal(adopted.length, name.startsWith("the control") ? 1 : 0);
     if (code === "ok") {
-      const [piece] = files.source(path, 8000, 8);
+      const [piece] = files.pieces(path, 8000, 8);
       assert.equal(piece?.bytes[0], readFileSync(path)[8000]);
       assert.equal(adopted.length, 1);
     } else {
-      assert.throws(() => files.source(path, 8000, 8), isFileError(code));
+      assert.throws(() => files.pieces(path, 8000, 8), isFileError(code));
     }
   });
 }
@@ -216,35 +216,33 @@ for (const [name, change, isLost] of losses) {
     const { files } = createFiles(lock(adopted));
     const path = ram(2 ** 21);
     const uses = [{ path, offset: 0, bytes: 2 ** 20 }];
-    files.target(path, 0, 16);
+    files.pieces(path, 0, 16);
     files.sweep(uses);
     assert.equal(adopted.length, 1);
     change(path);
     files.sweep(uses);
     assert.equal(adopted.length, isLost ? 0 : 1);
-    assert.equal(files.source(path, 0, 1)[0]?.bytes[0], readFileSync(path)[0]);
+    assert.equal(files.pieces(path, 0, 1)[0]?.bytes[0], readFileSync(path)[0]);
     assert.equal(adopted.length, 1);
   });
 }
 
-for (const end of ["source", "target"] as const) {
-  test(`holes of a ${end} are filled before they are touched, and no others`, () => {
-    const { files } = createFiles();
-    const path = ram(64 * 2 ** 20);
-    files[end](path, 3 * 2 ** 20, 2 ** 20);
-    assert.equal(statSync(path).blocks * 512, 2 * 2 ** 20);
-  });
-}
+test("holes of a range are filled before they are touched, and no others", () => {
+  const { files } = createFiles();
+  const path = ram(64 * 2 ** 20);
+  files.pieces(path, 3 * 2 ** 20, 2 ** 20);
+  assert.equal(statSync(path).blocks * 512, 2 * 2 ** 20);
+});
 
 test("holes that were punched later are filled as well", { skip: !hasFallocate }, () => {
   const { files } = createFiles();
   const path = ram(2 ** 21);
-  files.target(path, 0, 2 ** 21);
+  files.pieces(path, 0, 2 ** 21);
   files.sweep([]);
   punch(path);
   const punched = statSync(path).blocks;
   files.sweep([]);
-  files.target(path, 0, 2 ** 21);
+  files.pieces(path, 0, 2 ** 21);
   assert.ok(statSync(path).blocks > punched);
 });
 
@@ -260,7 +258,7 @@ test("what cannot be locked is told once, and its pieces must be staged", () => 
   const path = ram(2 * GIB);
   for (let round = 0; round < 3; round++) {
     assert.deepEqual(
-      files.source(path, round * 2 ** 29, 16).map(({ pinned }) => pinned),
+      files.pieces(path, round * 2 ** 29, 16).map(({ pinned }) => pinned),
       [null],
     );
   }
@@ -271,11 +269,11 @@ test("what cannot be locked is told once, and its pieces must be staged", () => 
 test("the files of guests that come no more make room", () => {
   const { files, adopted } = createFiles();
   const paths = Array.from({ length: 70 }, () => ram(4096));
-  for (const path of paths) files.source(path, 0, 16);
+  for (const path of paths) files.pieces(path, 0, 16);
   const [first = ""] = paths;
-  files.source(first, 0, 16);
+  files.pieces(first, 0, 16);
   files.sweep([]);
   assert.equal(adopted.length, 64);
-  files.source(first, 0, 16);
+  files.pieces(first, 0, 16);
   assert.equal(adopted.length, 64, "the one that was used last is among those kept");
 });

@@ -70,19 +70,6 @@ export class MappedFiles {
   }
 
   /**
-   * The pieces of a range that is read. Throws FileError where the file is missing, is no plain
-   * file, or does not hold the range.
-   */
-  source(path: string, offset: number, bytes: number): readonly HostPiece[] {
-    return this.#pieces(path, offset, bytes);
-  }
-
-  /** The pieces of a range that is written. */
-  target(path: string, offset: number, bytes: number): readonly HostPiece[] {
-    return this.#pieces(path, offset, bytes);
-  }
-
-  /**
    * To be called before each job, while nothing is copying from or to any of them: lets go of files
    * that are no longer what was mapped, gone, replaced, or of another size: a file that was cut
    * short must not be touched beyond its end. And of those that the job `uses` where locked pages
@@ -114,7 +101,11 @@ export class MappedFiles {
     return mapped;
   }
 
-  #pieces(path: string, offset: number, bytes: number): readonly HostPiece[] {
+  /**
+   * The pieces of a range, to be read or written. Throws FileError where the file is missing, is no
+   * plain file, does not hold the range, or where there is no room for its holes.
+   */
+  pieces(path: string, offset: number, bytes: number): readonly HostPiece[] {
     const mapped = this.#fileOf(path);
     const { heldBytes } = mapped;
     if (!(Number.isSafeInteger(offset) && offset >= 0 && offset + bytes <= heldBytes)) {

@@ -125,7 +125,7 @@ function gathered(
 }
 
 /** What none of the stretches covers, from 0 to `size`. */
-export function gapsOf(stretches: readonly Stretch[], size: number): readonly Stretch[] {
+function gapsOf(stretches: readonly Stretch[], size: number): readonly Stretch[] {
   const gaps: Stretch[] = [];
   let covered = 0;
   for (const { start, end } of [...stretches].sort((a, b) => a.start - b.start)) {

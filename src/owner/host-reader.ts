@@ -57,7 +57,7 @@ function deviceReader(buffer: DeviceBuffer, { stream, staging }: Carrier): ByteR
 }
 
 /** Reads pieces in place; what lies across two of them, or is not aligned, is copied together. */
-export function pieceReader(pieces: readonly HostPiece[], elementBytes: number): ByteReader {
+function pieceReader(pieces: readonly HostPiece[], elementBytes: number): ByteReader {
   const alignmentBytes = Math.min(elementBytes, ALIGNMENT_BYTES);
   const scratch = createScratch();
   return (offset, bytes) => {

@@ -34,6 +34,23 @@ export const CUBB2_JOB = declareRecord({
 
 export type Cubb2Job = ValueOf<typeof CUBB2_JOB>;
 
+/** A job in which everything is zero, to be filled: what is left is the daemon's choice. */
+export const BLANK_CUBB2_JOB: Cubb2Job = {
+  flags: 0,
+  seq: 0n,
+  op: 0,
+  timeoutMs: 0,
+  n: 0n,
+  inBytes: 0n,
+  outBytes: 0n,
+  grid: [0, 0, 0],
+  block: [0, 0, 0],
+  sharedBytes: 0,
+  descBytes: 0,
+  guestId: 0n,
+  iters: 0,
+};
+
 /** A job whose operands and results are in the guest's RAM. 48 bytes. */
 export const CUBB_JOB = declareRecord({
   title: "CUBB job",

@@ -15,7 +15,7 @@ import {
 export const SLICE_ALIGNMENT_BYTES = 8;
 
 /** Bytes of a struct by value: all the parameters that a kernel can have (CUDA 12.1, sm_70). */
-export const STRUCT_BYTES_MAX = 32_764;
+const STRUCT_BYTES_MAX = 32_764;
 
 /** Offsets and sizes are in bytes. `offset` lies in `in`, `outOffset` in `out`. */
 export type LaunchArgument =

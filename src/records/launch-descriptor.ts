@@ -14,10 +14,10 @@ import {
 import { LAUNCH_ARGUMENT, LAUNCH_DESCRIPTOR, type LaunchHeader } from "./launch-records.ts";
 
 /** Arguments of one kernel: more than any that is known has, few enough to check at once. */
-export const LAUNCH_ARGUMENTS_MAX = 256;
+const LAUNCH_ARGUMENTS_MAX = 256;
 
 /** Bytes of an entry's name; mangled C++ names run to some hundreds. */
-export const ENTRY_NAME_BYTES_MAX = 1024;
+const ENTRY_NAME_BYTES_MAX = 1024;
 
 /** Bytes of a descriptor, so that a hostile one costs little to read. */
 export const LAUNCH_DESCRIPTOR_BYTES_MAX = 64 * 1024;

@@ -1,6 +1,12 @@
 export { crc32c } from "./crc32c.ts";
 export { CBD2_DONE, CUBD_DONE, type Cbd2Done, type CubdDone } from "./done-records.ts";
-export { CUBB2_JOB, CUBB_JOB, type Cubb2Job, type CubbJob } from "./job-records.ts";
+export {
+  BLANK_CUBB2_JOB,
+  CUBB2_JOB,
+  CUBB_JOB,
+  type Cubb2Job,
+  type CubbJob,
+} from "./job-records.ts";
 export type { LaunchArgument, LaunchFault, LaunchFaultCode } from "./launch-argument.ts";
 export {
   decodeLaunchDescriptor,

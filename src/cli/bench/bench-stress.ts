@@ -7,7 +7,7 @@ import { createProducerV2, putWhole } from "../trial/producer.ts";
 import { durationText } from "../units.ts";
 
 /** Elements of each job: 64 MiB an array. */
-export const STRESS_ELEMENTS = 2 ** 24;
+const STRESS_ELEMENTS = 2 ** 24;
 
 /** Between two lines of progress. */
 const PROGRESS_MS = 1_000;

@@ -158,7 +158,7 @@ const EXIT_OF_STATUS: Readonly<Partial<Record<string, ExitCode>>> = {
 };
 
 /** How `--once` ends: a record that was rejected, or ended in any other way, is a failed check. */
-export function exitOfOutcome(outcome: RecordOutcome): ExitCode {
+function exitOfOutcome(outcome: RecordOutcome): ExitCode {
   if (outcome.kind === "rejected") return EXIT.checkFailed;
   return EXIT_OF_STATUS[outcome.status] ?? EXIT.checkFailed;
 }

@@ -1,21 +1,11 @@
 /** Job records of v2 with the usual in all fields but those that are named. */
 import { invariant } from "../../base/mod.ts";
-import { OPERATION, type Cubb2Job } from "../../records/mod.ts";
+import { BLANK_CUBB2_JOB, OPERATION, type Cubb2Job } from "../../records/mod.ts";
 import { selfTestA, selfTestB } from "../../gpu/mod.ts";
 
 /** A job in which everything that is not given is zero: the daemon chooses. */
 export const jobRecord = (fields: Partial<Cubb2Job> & Pick<Cubb2Job, "seq" | "op">): Cubb2Job => ({
-  flags: 0,
-  timeoutMs: 0,
-  n: 0n,
-  inBytes: 0n,
-  outBytes: 0n,
-  grid: [0, 0, 0],
-  block: [0, 0, 0],
-  sharedBytes: 0,
-  descBytes: 0,
-  guestId: 0n,
-  iters: 0,
+  ...BLANK_CUBB2_JOB,
   ...fields,
 });
 
