@@ -6,8 +6,21 @@ export type Clock = {
   readonly sleep: (ms: number) => Promise<void>;
 };
 
+/** A clock that also runs what is to be done later. */
+export type EventClock = Clock & {
+  /** Runs `action` after at least `ms`; the returned function calls that off. */
+  readonly after: (ms: number, action: () => void) => () => void;
+  /** Resolves on a later turn of the event loop, so that others run in between. */
+  readonly turn: () => Promise<void>;
+};
+
 /** The machine's own monotonic clock. */
-export const systemClock: Clock = {
+export const systemClock: EventClock = {
   nowMs: () => performance.now(),
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  after: (ms, action) => {
+    const timer = setTimeout(action, ms);
+    return () => clearTimeout(timer);
+  },
+  turn: () => new Promise((resolve) => setImmediate(resolve)),
 };

@@ -1,5 +1,5 @@
 export { besideName, removeQuietly, resolveTarget, takeAfter } from "./beside-file.ts";
-export { systemClock, type Clock } from "./clock.ts";
+export { systemClock, type Clock, type EventClock } from "./clock.ts";
 export { errnoError, FileError, fileCall, toFileError } from "./file-error.ts";
 export { makeFolder } from "./folder.ts";
 export { invariant, InvariantError, unreachable } from "./invariant.ts";
@@ -24,3 +24,4 @@ export {
 } from "./native-ffi.ts";
 export { openOutputDescriptor } from "./output-descriptor.ts";
 export { err, ok, type Result } from "./result.ts";
+export { VirtualClock, type VirtualRun } from "./virtual-clock.ts";
