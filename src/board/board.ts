@@ -26,9 +26,42 @@ export type BoardDie = {
 export type SlotView = { readonly die: number; readonly bar1Address: bigint };
 
 /**
- * A step of the board that failed. `call` is the step, e.g. `acquire`, `modprobe nvidia`, `bind`.
+ * What became of a step. `refused`: it did not happen, and nothing is left of it. `hung`: it did not
+ * come back in time; the process that took it is left to itself, and what it did is not known.
+ * `lost`: the die or the slot is gone.
  */
-export type BoardFailure = { readonly call: string; readonly message: string };
+export type BoardVerdict = "refused" | "hung" | "lost";
+
+/**
+ * A step of the board that failed. `call` is the step, e.g. `acquire`, `modprobe nvidia`, `bind`;
+ * the message says what to do about it.
+ */
+export type BoardFailure = {
+  readonly verdict: BoardVerdict;
+  readonly call: string;
+  readonly message: string;
+};
+
+/** What the board notices by itself. It is counted, never latched: a die that answers is well. */
+export type BoardEvent = {
+  /** Null where the event names no die of this board: it may be any of them. */
+  readonly die: number | null;
+  /**
+   * `xid`: the driver wrote an error line to the kernel's log. `off_bus`: the die's configuration
+   * space reads all ones. `slot_lost`: the window shows no die, or another one than was acquired.
+   */
+  readonly kind: "xid" | "off_bus" | "slot_lost";
+  /** The Xid's number; null for the other kinds. */
+  readonly xid: number | null;
+  /** The line that was found, or what was seen. */
+  readonly text: string;
+};
+
+/** Whether a die answers on the bus; `unknown` where it is no PCI function or cannot be asked. */
+export type Presence = "present" | "off_bus" | "unknown";
+
+/** A process that has a die's device open. */
+export type Holder = { readonly pid: number; readonly command: string; readonly path: string };
 
 /** Which driver has which die. Steps that can hang or crash the host; the owner journals each. */
 export type DriverBinding = {
@@ -40,6 +73,10 @@ export type DriverBinding = {
   readonly load: () => Promise<Result<void, BoardFailure>>;
   readonly unblock: (die: number) => Promise<Result<void, BoardFailure>>;
   readonly bind: (die: number) => Promise<Result<void, BoardFailure>>;
+  /** Takes the die from the driver. Refused, naming them, while other processes hold it open. */
+  readonly unbind: (die: number) => Promise<Result<void, BoardFailure>>;
+  /** Who has the die's device open, ourselves left out. */
+  readonly holders: (die: number) => Promise<readonly Holder[]>;
   /** Puts back what this die's failed bring-up step has written. */
   readonly restore: (die: number) => Promise<void>;
 };
@@ -63,4 +100,10 @@ export type Board = {
    * that leaves takes the window with it.
    */
   readonly hostGroupOf: (die: number) => number;
+  /** Asks the die's configuration space, not its driver. */
+  readonly presence: (die: number) => Promise<Presence>;
+  /** Calls back for each event from now on; the returned function takes that back. */
+  readonly watch: (listener: (event: BoardEvent) => void) => () => void;
+  /** Ends what the board has running, after the die hosts have ended. Releases nothing. */
+  readonly leave: () => void;
 };

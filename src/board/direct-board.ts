@@ -11,6 +11,11 @@ const boundDriver: DriverBinding = {
   },
   unblock: () => Promise.resolve(ok(undefined)),
   bind: () => Promise.resolve(ok(undefined)),
+  unbind: () =>
+    Promise.resolve(
+      err({ verdict: "refused", call: "unbind", message: "the driver is not ours on this board" }),
+    ),
+  holders: () => Promise.resolve([]),
   restore: () => Promise.resolve(),
 };
 
@@ -33,7 +38,11 @@ export function createDirectBoard(options: { readonly dies: number | null }): Bo
       if (!devices.ok) return devices;
       const [first] = devices.value;
       if (first === undefined)
-        return err({ call: "discover", message: "the driver counts no device" });
+        return err({
+          verdict: "refused",
+          call: "discover",
+          message: "the driver counts no device",
+        });
       const count = options.dies ?? devices.value.length;
       return ok(
         Array.from({ length: count }, (_, die) =>
@@ -45,5 +54,8 @@ export function createDirectBoard(options: { readonly dies: number | null }): Bo
     acquire: (die) => Promise.resolve(ok({ die, bar1Address: 0n })),
     ordinalOf: (die, devices) => (devices.length === 0 ? null : die.die % devices.length),
     hostGroupOf: (die) => die,
+    presence: () => Promise.resolve("unknown"),
+    watch: () => () => undefined,
+    leave: () => undefined,
   };
 }

@@ -1,10 +1,14 @@
 export type {
   Board,
   BoardDie,
+  BoardEvent,
   BoardFailure,
+  BoardVerdict,
   CountedDevice,
   DriverBinding,
+  Holder,
   Inventory,
+  Presence,
   SlotKind,
   SlotView,
 } from "./board.ts";

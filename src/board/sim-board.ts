@@ -3,7 +3,7 @@ import type { Board, BoardDie, BoardFailure, DriverBinding } from "./board.ts";
 
 /** A step of the simulated board, for faults and for the record of what was done. */
 export type SimStep =
-  | { readonly call: "acquire" | "unblock" | "bind"; readonly die: number }
+  | { readonly call: "acquire" | "unblock" | "bind" | "unbind"; readonly die: number }
   | { readonly call: "block-all-except"; readonly die: number }
   | { readonly call: "modprobe nvidia" };
 
@@ -74,6 +74,12 @@ function createSimDriver(options: {
       if (done.ok) state.bound.add(die);
       return done;
     },
+    unbind: async (die) => {
+      const done = await options.step({ call: "unbind", die });
+      if (done.ok) state.bound.delete(die);
+      return done;
+    },
+    holders: () => Promise.resolve([]),
     restore: (die) => {
       const before = blockedAtStep.get(die);
       if (before !== undefined && !state.bound.has(die)) {
@@ -95,7 +101,9 @@ export function createSimBoard(options: SimBoardOptions): Board {
   const step = async (taken: SimStep): Promise<Result<void, BoardFailure>> => {
     if (taken.call === "acquire") await options.clock.sleep(options.acquireMs ?? 0);
     const fault = options.fault?.(taken) ?? null;
-    return fault === null ? ok(undefined) : err({ call: taken.call, message: fault });
+    return fault === null
+      ? ok(undefined)
+      : err({ verdict: "refused", call: taken.call, message: fault });
   };
   return {
     slotKind: "sim",
@@ -123,5 +131,8 @@ export function createSimBoard(options: SimBoardOptions): Board {
     // Simulated dies have no device of their own, so they share what there is in turn.
     ordinalOf: (die, devices) => (devices.length === 0 ? null : die.die % devices.length),
     hostGroupOf: () => 0,
+    presence: () => Promise.resolve("present"),
+    watch: () => () => undefined,
+    leave: () => undefined,
   };
 }

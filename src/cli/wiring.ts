@@ -6,8 +6,10 @@ import {
   createHostLauncher,
   createOwner,
   createSpareLauncher,
+  JOURNAL_NAME,
   noJournal,
   openJournal,
+  readBootId,
   type Journal,
 } from "../owner/mod.ts";
 import type { OpenOwner, OwnerRequest } from "./open-owner.ts";
@@ -71,7 +73,8 @@ function boardFor({ slot, dies }: OwnerRequest): Board | null {
 
 /** Without a journal the owner still works; only a wedged host stays unexplained. */
 function journalIn(stateDirectory: string, now: () => Date, log: Log): Journal {
-  const journal = openJournal(join(stateDirectory, "bring-up.journal"), now);
+  const path = join(stateDirectory, JOURNAL_NAME);
+  const journal = openJournal({ path, now, bootId: readBootId("/") });
   if (journal.ok) return journal.value;
   log(`no bring-up journal, going on without: ${journal.error}; --state-dir names another folder`);
   return noJournal;

@@ -3,7 +3,7 @@
  * them. It holds no native code and no payload; both live in die hosts.
  */
 import { err, ok, type Clock, type Log, type Result } from "../base/mod.ts";
-import type { Board, BoardDie, CountedDevice } from "../board/mod.ts";
+import type { Board, BoardDie, BoardFailure, CountedDevice } from "../board/mod.ts";
 import { bindDie, makeResident, rung, type BringUpFailure, type BringUpTools } from "./bring-up.ts";
 import { Die } from "./die.ts";
 import type { HostFailure } from "./frames.ts";
@@ -98,12 +98,12 @@ export class DieTable {
   }
 
   /** What devices the driver counts, asked through the first host. */
-  async inventory(): Promise<Result<readonly CountedDevice[], { call: string; message: string }>> {
+  async inventory(): Promise<Result<readonly CountedDevice[], BoardFailure>> {
     const keeper = this.#keeperOf(0);
     const devices = await keeper.initialise(keeper.link());
     if (devices.ok) return devices;
     const { call, message } = devices.error.cause;
-    return err({ call, message });
+    return err({ verdict: "refused", call, message });
   }
 
   /** The die of that number, discovering first where nobody has. */

@@ -11,7 +11,7 @@ test("openJournal() makes its directory and appends one line of JSON an entry", 
   context.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, "a", "bring-up.jsonl");
   for (const die of [0, 1]) {
-    const journal = openJournal(path, () => new Date(0));
+    const journal = openJournal({ path, now: () => new Date(0), bootId: "b" });
     assert.ok(journal.ok);
     journal.value.write({ step: "bind", die, phase: "begin" });
     journal.value.write({ step: "bind", die, phase: "failed", detail: "no\nway" });
@@ -21,6 +21,7 @@ test("openJournal() makes its directory and appends one line of JSON an entry", 
   assert.deepEqual(JSON.parse(lines[3] ?? ""), {
     time: "1970-01-01T00:00:00.000Z",
     pid: process.pid,
+    boot: "b",
     step: "bind",
     die: 1,
     phase: "failed",
@@ -32,7 +33,11 @@ test("openJournal() says why a path will not do", (context) => {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-journal-"));
   context.after(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, "file"), "");
-  const journal = openJournal(join(folder, "file", "bring-up.jsonl"), () => new Date(0));
+  const journal = openJournal({
+    path: join(folder, "file", "bring-up.jsonl"),
+    now: () => new Date(0),
+    bootId: "b",
+  });
   assert.ok(!journal.ok && /mkdir .*(already exists|not a directory)/.test(journal.error));
 });
 
@@ -45,7 +50,7 @@ test("openJournal() begins a new file once the old one is long", (context) => {
     [4 * 1024 * 1024 + 1, 0],
   ] as const) {
     writeFileSync(path, Buffer.alloc(bytes, "x"));
-    assert.ok(openJournal(path, () => new Date(0)).ok);
+    assert.ok(openJournal({ path, now: () => new Date(0), bootId: "b" }).ok);
     assert.equal(statSync(path).size, left);
   }
   assert.equal(statSync(`${path}.old`).size, 4 * 1024 * 1024 + 1);

@@ -2,23 +2,27 @@
  * The bring-up journal: a line on disk before each step that can hang or crash the host, so that
  * what wedged is named after a reboot (DESIGN section 4, invariant 4).
  */
-import { closeSync, fstatSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
-import { dirname } from "node:path";
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 
 import { err, makeFolder, ok, type Result } from "../base/mod.ts";
 
+/** The rungs of the bring-up ladder, in the order in which a first die and a second one climb. */
+export const BRING_UP_STEPS = [
+  ...["discover", "acquire", "block-all-except", "load-driver", "unblock", "bind"],
+  ...["initialise", "ordinals", "context", "module", "buffers", "probe", "work", "read", "swap"],
+] as const satisfies readonly string[];
+
 /** A rung of the bring-up ladder. */
-export type BringUpStep =
-  | "acquire"
-  | "block-all-except"
-  | "load-driver"
-  | "unblock"
-  | "bind"
-  | "initialise"
-  | "context"
-  | "module"
-  | "buffers"
-  | "probe";
+export type BringUpStep = (typeof BRING_UP_STEPS)[number];
 
 export type JournalEntry = {
   readonly step: BringUpStep;
@@ -28,20 +32,46 @@ export type JournalEntry = {
   readonly detail?: string;
 };
 
+/** An entry as it is written: one line of JSON. */
+export type JournalLine = JournalEntry & {
+  /** ISO 8601. */
+  readonly time: string;
+  readonly pid: number;
+  /** /proc/sys/kernel/random/boot_id: another one means that the host was reset since. */
+  readonly boot: string;
+};
+
 /** A journal this long becomes `<path>.old` when the next owner starts: years of bring-ups. */
 const JOURNAL_BYTES_MAX = 4 * 1024 * 1024;
+
+/** What the journal is called in the state directory. */
+export const JOURNAL_NAME = "bring-up.journal";
+
+/** Which start of the machine this is; `root` is `/`, or a folder that stands for it. */
+export function readBootId(root: string): string {
+  try {
+    return readFileSync(join(root, "proc/sys/kernel/random/boot_id"), "utf8").trim();
+  } catch {
+    return "unknown";
+  }
+}
 
 export type Journal = { readonly write: (entry: JournalEntry) => void };
 
 /** A journal that keeps nothing, for callers without a state directory. */
 export const noJournal: Journal = { write: () => undefined };
 
+export type JournalOptions = {
+  readonly path: string;
+  readonly now: () => Date;
+  readonly bootId: string;
+};
+
 /**
- * Opens `path` for appending, making its directory. Each entry is one line of JSON with the time
- * and the process id. `begin` is flushed to the disk before this returns; the others follow in its
+ * Opens the journal for appending, making its directory. Each entry is one JournalLine. `begin` is flushed to the disk before this returns; the others follow in its
  * wake.
  */
-export function openJournal(path: string, now: () => Date): Result<Journal, string> {
+export function openJournal({ path, now, bootId }: JournalOptions): Result<Journal, string> {
   let file: number;
   try {
     makeFolder(dirname(path), 0o700);
@@ -57,7 +87,8 @@ export function openJournal(path: string, now: () => Date): Result<Journal, stri
   process.once("exit", () => closeSync(file));
   return ok({
     write: (entry) => {
-      const line = { time: now().toISOString(), pid: process.pid, ...entry };
+      const { pid } = process;
+      const line: JournalLine = { time: now().toISOString(), pid, boot: bootId, ...entry };
       writeSync(file, `${JSON.stringify(line)}\n`);
       if (entry.phase === "begin") fsyncSync(file);
     },

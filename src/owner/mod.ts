@@ -2,12 +2,22 @@ export type { ScalarType } from "../gpu/mod.ts";
 export { describeCause } from "./job.ts";
 export { WORK_BLOCK_THREADS, WORK_ELEMENTS } from "../gpu/mod.ts";
 export {
+  BRING_UP_STEPS,
+  JOURNAL_NAME,
   openJournal,
   noJournal,
+  readBootId,
   type BringUpStep,
   type Journal,
   type JournalEntry,
+  type JournalLine,
 } from "./journal.ts";
+export {
+  findInterruptions,
+  parseJournal,
+  type Interruption,
+  type JournalSurroundings,
+} from "./journal-report.ts";
 export { DieHost, type DieHostOptions, type OpenedGpu } from "./die-host.ts";
 export { createHostLauncher, HOST_SOCKET_FD } from "./host-process.ts";
 export type { HostLauncher, HostTransport } from "./host-link.ts";

@@ -33,7 +33,14 @@ export type OwnerRefusalCode =
   /** No backend or device. */
   | "no_device"
   /** The owner is leaving. */
-  | "leaving";
+  | "leaving"
+  /** It takes no further work, or touches no die at all, until `resume`. */
+  | "draining"
+  | "parked"
+  /** What was asked for cannot be done behind this slot. */
+  | "not_possible"
+  /** An earlier climb of this rung took the host down; it is not repeated without being told to. */
+  | "wedged_before";
 
 export type OwnerRefusal = { readonly code: OwnerRefusalCode; readonly message: string };
 
@@ -125,6 +132,35 @@ export type DieStatus = {
   readonly restarts: number;
   /** Why it is faulted or lost; the last cause stays readable after it recovered. */
   readonly lastCause: JobCause | null;
+};
+
+/**
+ * How far the owner has stopped. `draining`: what was accepted runs to its end, nothing further is
+ * taken. `drained`: all of it has ended. `parked`: drained, and no die is touched at all any more,
+ * by a probe or a swap neither. Contexts stay resident and the slot stays mapped in all of them.
+ */
+export type OwnerMode = "serving" | "draining" | "drained" | "parked";
+
+/** How long moves of the window took. */
+export type SwapTimes = {
+  readonly count: number;
+  readonly lastMs: number;
+  /** Over the latest SWAPS_KEPT_MAX. */
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+};
+
+/** One sort of fault that was seen on a die, or on a board. */
+export type FaultCount = {
+  /** `xid 79`, `off_bus`, `slot_lost`, `probe_wrong`, or a CUDA error's name. */
+  readonly name: string;
+  /** How often; the same line again within a few seconds is one. */
+  readonly count: number;
+  /** The latest. */
+  readonly text: string;
+  readonly atMs: number;
 };
 
 export type OwnerStatus = {

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JournalLine } from "./journal.ts";
+import { findInterruptions, parseJournal } from "./journal-report.ts";
+
+const here = { bootId: "now", isAlive: (pid: number): boolean => pid === 1 };
+
+const line = (more: Partial<JournalLine>): JournalLine => ({
+  time: "2026-12-01T00:00:00.000Z",
+  pid: 7,
+  boot: "now",
+  die: 1,
+  step: "bind",
+  phase: "begin",
+  ...more,
+});
+
+const textOf = (lines: readonly JournalLine[]): string =>
+  lines.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+
+const cases: readonly {
+  readonly name: string;
+  readonly lines: readonly JournalLine[];
+  readonly found: readonly string[];
+}[] = [
+  { name: "an empty journal", lines: [], found: [] },
+  { name: "a rung that was done", lines: [line({}), line({ phase: "done" })], found: [] },
+  { name: "a rung that failed", lines: [line({}), line({ phase: "failed" })], found: [] },
+  { name: "a killed owner", lines: [line({})], found: ["killed bind 1"] },
+  { name: "an owner that lives", lines: [line({ pid: 1 })], found: ["running bind 1"] },
+  { name: "a host that was reset", lines: [line({ boot: "old" })], found: ["host_reset bind 1"] },
+  {
+    name: "a pid that was given out again after a reset",
+    lines: [line({ boot: "old", pid: 1 })],
+    found: ["host_reset bind 1"],
+  },
+  {
+    name: "a rung that was climbed by the next owner",
+    lines: [line({}), line({ pid: 8 }), line({ pid: 8, phase: "done" })],
+    found: [],
+  },
+  {
+    name: "two dies, newest first",
+    lines: [
+      line({ die: 0, step: "context" }),
+      line({ die: 2, time: "2026-12-01T00:00:01.000Z", step: "acquire" }),
+    ],
+    found: ["killed acquire 2", "killed context 0"],
+  },
+];
+
+for (const { name, lines, found } of cases) {
+  test(`findInterruptions(): ${name}`, () => {
+    const told = findInterruptions(textOf(lines), here);
+    assert.deepEqual(
+      told.map(({ line: { step, die }, how }) => `${how} ${step} ${String(die)}`),
+      found,
+    );
+  });
+}
+
+test("parseJournal() leaves out what is torn or not ours", () => {
+  const whole = textOf([line({})]);
+  const text = `${whole}{"time":"2026\nnull\n[]\n7\n{}\n\0\0\0\n${whole.slice(0, -9)}`;
+  assert.deepEqual(parseJournal(text), [line({})]);
+});
