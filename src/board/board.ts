@@ -89,15 +89,15 @@ export type Board = {
   readonly driver: DriverBinding;
   /** The dies of this machine, by number. A windowed board scans PCI and asks no driver. */
   readonly discover: (inventory: Inventory) => Promise<Result<readonly BoardDie[], BoardFailure>>;
-  /** The die in the window; null where the slot is free, or every die is mapped. */
-  readonly occupant: () => number | null;
+  /** The die in that group's window; null where it is free, or where every die is mapped. */
+  readonly occupant: (group: number) => number | null;
   /** Moves the window onto the die. Preconditions: no die is busy. There is no release. */
   readonly acquire: (die: number) => Promise<Result<SlotView, BoardFailure>>;
   /** The driver's ordinal of the die, found by its address; null where the driver has it not. */
   readonly ordinalOf: (die: BoardDie, devices: readonly CountedDevice[]) => number | null;
   /**
-   * Dies that share one die host. Behind a window all dies of the board do, because the process
-   * that leaves takes the window with it.
+   * Dies of one group share a window and a die host, because the process that leaves takes the
+   * window with it. On a direct board every die is a group of its own.
    */
   readonly hostGroupOf: (die: number) => number;
   /** Asks the die's configuration space, not its driver. */
