@@ -26,8 +26,8 @@ export type BoardDie = {
 export type SlotView = { readonly die: number; readonly bar1Address: bigint };
 
 /**
- * What became of a step. `refused`: it did not happen, and nothing is left of it. `hung`: it did not
- * come back in time; the process that took it is left to itself, and what it did is not known.
+ * What became of a step. `refused`: it did not happen, and nothing is left of it. `hung`: it did
+ * not come back in time; the process that took it is left to itself, and what it did is not known.
  * `lost`: the die or the slot is gone.
  */
 export type BoardVerdict = "refused" | "hung" | "lost";
