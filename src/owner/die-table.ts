@@ -2,7 +2,7 @@
  * The owner: holds every die's context resident, moves the window between them, and runs work on
  * them. It holds no native code and no payload; both live in die hosts.
  */
-import { err, ok, type Clock, type Log, type Result } from "../base/mod.ts";
+import { err, ok, type EventClock, type Log, type Result } from "../base/mod.ts";
 import type { Board, BoardDie, BoardFailure, CountedDevice } from "../board/mod.ts";
 import { bindDie, makeResident, rung, type BringUpFailure, type BringUpTools } from "./bring-up.ts";
 import { Die } from "./die.ts";
@@ -34,7 +34,7 @@ export type OwnerOptions = {
   readonly baseModule: ModuleReference;
   readonly log: Log;
   readonly journal: Journal;
-  readonly clock: Clock;
+  readonly clock: EventClock;
   readonly windowPolicy?: WindowPolicy;
 };
 
@@ -242,6 +242,7 @@ export class DieTable {
     if (held !== undefined) return held;
     const keeper: HostKeeper = new HostKeeper({
       launch: this.options.launchHost,
+      clock: this.options.clock,
       windowDie: () => this.window.occupant(),
       onDeath: (cause, pid) => this.#onHostDeath(keeper, cause, pid),
       onNote: (note) => {
