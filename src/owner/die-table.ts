@@ -36,6 +36,8 @@ export type OwnerOptions = {
   readonly journal: Journal;
   readonly clock: EventClock;
   readonly windowPolicy?: WindowPolicy;
+  /** Elements of the standing work; WORK_ELEMENTS where it is left out. */
+  readonly workElements?: number;
 };
 
 export const refuse = (code: OwnerRefusalCode, message: string): Result<never, OwnerRefusal> =>
