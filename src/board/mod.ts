@@ -13,4 +13,15 @@ export type {
   SlotView,
 } from "./board.ts";
 export { createDirectBoard } from "./direct-board.ts";
+export {
+  followKernelLog,
+  openKernelLog,
+  parseKernelRecord,
+  type KernelLogOptions,
+  type KernelLogSource,
+  type KernelRecord,
+} from "./kernel-log.ts";
+export { createKernelWatch, type KernelWatch, type KernelWatchOptions } from "./kernel-watch.ts";
 export { createSimBoard, type SimBoardOptions, type SimStep } from "./sim-board.ts";
+export { boardEventOf, pciSlot, XidScanner, type XidSighting } from "./xid.ts";
+export { mendOf, XIDS, xidOf, type Xid, type XidClass, type XidMend } from "./xid-catalogue.ts";
