@@ -15,8 +15,8 @@ export type EventClock = Clock & {
   /** Resolves on a later turn of the event loop, so that others run in between. */
   readonly turn: () => Promise<void>;
   /**
-   * Whether time goes on while one asks for it again and again. Where it does not, to wait by asking
-   * without a pause would be to wait for ever.
+   * Whether time goes on while one asks for it again and again. Where it does not, to wait by
+   * asking without a pause would be to wait for ever.
    */
   readonly movesByItself: boolean;
 };

@@ -1,10 +1,10 @@
 /**
- * A GPU in plain JavaScript that knows the catalogue's kernels by name: no hardware, no compiler and
- * no worker threads. It keeps CUDA's model honestly, so that what is wrong in the code above shows:
- * work is queued on a stream and done in order when it is reached, a copy takes its bytes then and
- * not before, memory is bounded, and after a lost context every later call of the process fails.
- * What a device does beside computing, how long it takes and how it fails, is its conduct, which
- * tests and the simulator bring.
+ * A GPU in plain JavaScript that knows the catalogue's kernels by name: no hardware, no compiler
+ * and no worker threads. It keeps CUDA's model honestly, so that what is wrong in the code above
+ * shows: work is queued on a stream and done in order when it is reached, a copy takes its bytes
+ * then and not before, memory is bounded, and after a lost context every later call of the process
+ * fails. What a device does beside computing, how long it takes and how it fails, is its conduct,
+ * which tests and the simulator bring.
  */
 import { err, invariant, ok } from "../base/mod.ts";
 import type { GpuRefusal } from "./error.ts";
