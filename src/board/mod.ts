@@ -14,6 +14,31 @@ export type {
 } from "./board.ts";
 export { createDirectBoard } from "./direct-board.ts";
 export {
+  comparePciAddresses,
+  formatPciAddress,
+  isSamePciAddress,
+  parsePciAddress,
+  type PciAddress,
+} from "./pci-address.ts";
+export {
+  CONFIG_BYTES,
+  GK210_DEVICE,
+  gpuName,
+  isNvidiaGpu,
+  NVIDIA_VENDOR,
+  parseConfig,
+  readConfig,
+  readDriver,
+  readOverride,
+  readPciFunction,
+  scanNvidiaGpus,
+  scanPci,
+  type PciConfig,
+  type PciFunction,
+} from "./pci-function.ts";
+export { parseResource, type PciBar } from "./pci-resource.ts";
+export { readBytes, readLinkName, readNames, readText } from "./sysfs.ts";
+export {
   followKernelLog,
   openKernelLog,
   parseKernelRecord,
