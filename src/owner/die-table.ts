@@ -30,6 +30,8 @@ export type OwnerOptions = {
   readonly journal: Journal;
   readonly clock: EventClock;
   readonly windowPolicy?: WindowPolicy;
+  /** Elements of the standing work; WORK_ELEMENTS where it is left out. */
+  readonly workElements?: number;
 };
 
 export const refuse = (code: OwnerRefusalCode, message: string): Result<never, OwnerRefusal> =>
@@ -231,6 +233,7 @@ export class DieTable {
     const keeper: HostKeeper = new HostKeeper({
       launch: this.options.launchHost,
       windowDie: () => this.windows.ofGroup(group).state().occupant,
+      clock: this.options.clock,
       onDeath: (cause, pid) => this.#onHostDeath(keeper, cause, pid),
       onNote: (note) => {
         if (!this.#notes.has(note)) this.options.log(note);

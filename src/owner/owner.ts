@@ -4,7 +4,7 @@
  */
 import { ok, type Result } from "../base/mod.ts";
 import { catalogueKernel, launchShape, WORK_ELEMENTS } from "../gpu/mod.ts";
-import { bindDie, WORK_BUFFER_BYTES, WORK_INPUT, WORK_OUTPUT } from "./bring-up.ts";
+import { bindDie, WORK_INPUT, WORK_OUTPUT, workBufferBytes } from "./bring-up.ts";
 import { DieTable, refuse, type OwnerOptions, type Serving } from "./die-table.ts";
 import type { Die, PendingWork } from "./die.ts";
 import {
@@ -78,23 +78,26 @@ function workJob(work: {
   readonly iters: number;
   readonly baseModule: ModuleReference;
   readonly workTimeoutMs: number;
+  readonly workElements?: number;
 }): Job {
   const kernel = catalogueKernel("slow_add");
+  const elements = work.workElements ?? WORK_ELEMENTS;
+  const bytes = workBufferBytes(elements);
   return {
     module: work.baseModule,
     entry: kernel.entry,
-    ...launchShape(kernel, WORK_ELEMENTS),
+    ...launchShape(kernel, elements),
     sharedBytes: 0,
     timeoutMs: work.workTimeoutMs,
     arguments: [
-      { kind: "resident", buffer: WORK_OUTPUT, bytes: WORK_BUFFER_BYTES, source: null },
+      { kind: "resident", buffer: WORK_OUTPUT, bytes, source: null },
       {
         kind: "resident",
         buffer: WORK_INPUT,
-        bytes: WORK_BUFFER_BYTES,
+        bytes,
         source: { kind: "pattern", pattern: { kind: "work", seed: work.seed } },
       },
-      { kind: "scalar", type: "u32", value: String(WORK_ELEMENTS) },
+      { kind: "scalar", type: "u32", value: String(elements) },
       { kind: "scalar", type: "u32", value: String(work.iters) },
     ],
   };
@@ -186,16 +189,17 @@ async function read(table: DieTable, die: Die): Promise<Result<ReadReport, Owner
     // Asked again: the die may have been lost, and brought back, while this waited for its turn.
     const lateCause = lostCauseOf(pending);
     if (lateCause !== null) return refuseLostWork(die, pending, lateCause);
+    const elements = table.options.workElements ?? WORK_ELEMENTS;
     const collected = await link.call("collect", {
       die: number,
       buffer: WORK_OUTPUT,
-      elements: WORK_ELEMENTS,
+      elements,
       seed,
       iters,
     });
     if (!collected.ok) return table.settle(die, link, collected.error);
     const { kernelNs } = result.measures;
-    const pass = collected.value.bad === 0 && collected.value.checked === WORK_ELEMENTS;
+    const pass = collected.value.bad === 0 && collected.value.checked === elements;
     return ok({ die: number, seed, iters, kernelNs, pass, ...collected.value });
   } finally {
     lease.release();
