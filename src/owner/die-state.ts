@@ -11,7 +11,8 @@ const NEXT: Readonly<Record<DieState, readonly DieState[]>> = {
   discovered: ["in-slot", "lost"],
   "in-slot": ["bound", "discovered", "lost"],
   bound: ["in-slot", "online", "faulted", "lost"],
-  online: ["faulted", "lost"],
+  // `discovered` by teardown, which destroys its context on purpose.
+  online: ["faulted", "lost", "discovered"],
   faulted: ["in-slot", "lost"],
   lost: ["in-slot", "lost"],
 };

@@ -18,6 +18,7 @@ import {
   type OwnerRefusal,
   type OwnerRefusalCode,
 } from "./reports.ts";
+import { StopGate } from "./stop-gate.ts";
 import { DEFAULT_WINDOW_POLICY, type Lease, type WindowPolicy } from "./window.ts";
 import { WindowSet } from "./window-set.ts";
 
@@ -51,12 +52,13 @@ export class DieTable {
   readonly #keepers = new Map<number, HostKeeper>();
   readonly #tools: BringUpTools;
   readonly #notes = new Set<string>();
-  isLeaving = false;
+  readonly gate: StopGate;
 
   constructor(options: OwnerOptions) {
     const { board, log, windowPolicy: policy = DEFAULT_WINDOW_POLICY } = options;
     this.options = options;
     this.#tools = options;
+    this.gate = new StopGate(options);
     this.windows = new WindowSet({
       ...options,
       policy,
@@ -76,7 +78,8 @@ export class DieTable {
 
   /** Finds the dies; those that are known stay as they are. */
   async discover(): Promise<Result<Discovery, OwnerRefusal>> {
-    if (this.isLeaving) return refuse("leaving", "the owner is leaving");
+    const refused = this.gate.touchRefusal();
+    if (refused !== null) return refused;
     const found = await this.options.board.discover(() => this.inventory());
     if (!found.ok) return refuse("no_device", `${found.error.call}: ${found.error.message}`);
     for (const board of found.value.slice(0, DIES_MAX)) {
@@ -101,7 +104,8 @@ export class DieTable {
 
   /** The die of that number, discovering first where nobody has. */
   async dieOf(number: number): Promise<Result<Die, OwnerRefusal>> {
-    if (this.isLeaving) return refuse("leaving", "the owner is leaving");
+    const refused = this.gate.touchRefusal();
+    if (refused !== null) return refused;
     if (!Number.isInteger(number) || number < 0 || number >= DIES_MAX) {
       return refuse("no_such_die", `bad die ${String(number)} (range 0..${String(DIES_MAX - 1)})`);
     }
@@ -135,9 +139,14 @@ export class DieTable {
     return refuse("die_failed", `it is lost again and again: ${die.lastCause?.message ?? ""}`);
   }
 
+  /** The one way to a die that may take a move of the window. */
+  lease(number: number): Promise<Result<Lease, OwnerRefusal>> {
+    return this.gate.touch(() => this.windows.of(number).lease(number));
+  }
+
   /** A lease on the die, or null where it is not online by the time that its turn comes. */
   async leaseOnline(die: Die): Promise<Result<Serving | null, OwnerRefusal>> {
-    const lease = await this.windows.of(die.number).lease(die.number);
+    const lease = await this.lease(die.number);
     if (!lease.ok) return lease;
     const link = die.keeper.current();
     if (die.isOnline && link !== null) return ok({ die, lease: lease.value, link });
@@ -150,7 +159,7 @@ export class DieTable {
     const window = this.windows.of(die.number);
     const link = die.keeper.current();
     if (!die.isOnline || link === null || window.isBusy(die.number)) return null;
-    const lease = window.tryLease(die.number);
+    const lease = this.gate.touchNow(() => window.tryLease(die.number));
     return lease === null ? null : { die, lease, link };
   }
 
@@ -181,7 +190,7 @@ export class DieTable {
 
   /** Climbs the ladder under a lease, and puts the die's state right whatever happens. */
   async #climb(die: Die): Promise<Result<void, OwnerRefusal>> {
-    const lease = await this.windows.of(die.number).lease(die.number);
+    const lease = await this.lease(die.number);
     if (!lease.ok) return lease;
     try {
       die.state = "in-slot";
@@ -191,6 +200,9 @@ export class DieTable {
         return bringUpRefusal(bound.error);
       }
       die.state = "bound";
+      // Binding may take long, and the owner may be gone by then: no host is to be started for it.
+      const refused = this.gate.touchRefusal();
+      if (refused !== null) return refused;
       const link = die.keeper.link();
       const resident = await makeResident(this.#tools, die, link);
       if (!resident.ok) {
@@ -245,29 +257,45 @@ export class DieTable {
   }
 
   #onHostDeath(keeper: HostKeeper, cause: JobCause, pid: number | null): void {
-    if (this.isLeaving) return;
-    const { board, log } = this.options;
+    if (this.gate.isLeaving) return;
+    const { log } = this.options;
     log(`die host ${String(pid)} is gone: ${cause.message}`);
     for (const die of this.dies()) {
       if (die.keeper !== keeper || die.state === "discovered" || die.state === "in-slot") continue;
       if (die.state !== "faulted" && die.state !== "lost") die.lose("lost", cause);
       log(` die ${String(die.number)}: ${die.state}: ${cause.message}`);
-      // Behind a window the board's dies come back on demand: moving it now would thrash.
-      if (board.slotKind === "direct" && die.wasServing) void this.#restore(die);
+      if (die.wasServing) this.#restore(die);
     }
   }
 
-  async #restore(die: Die): Promise<void> {
+  /** After `resume`: brings back what was lost while nothing was to be started. */
+  restoreWanted(): void {
+    for (const die of this.dies()) if (die.isWanted && !die.isOnline) this.#restore(die);
+  }
+
+  /**
+   * Brings a die back unasked. Behind a window it comes back on demand: moving the window now would
+   * thrash. While the owner stops, one does that is needed for work that was accepted.
+   */
+  #restore(die: Die): void {
+    if (this.options.board.slotKind !== "direct" || this.gate.workRefusal() !== null) return;
+    const isBack = this.#bringBack(die);
+    void this.gate.track(`bringing die ${String(die.number)} back`, isBack, (isWell) => isWell);
+  }
+
+  /** True where it serves again. */
+  async #bringBack(die: Die): Promise<boolean> {
     const startMs = this.options.clock.nowMs();
     const back = await this.bringOnline(die);
     const name = `die ${String(die.number)}`;
     if (!back.ok) {
       this.options.log(` ${name}: not back yet: ${back.error.message}`);
-      return;
+      return false;
     }
     die.restarts += 1;
     const tookMs = Math.round(this.options.clock.nowMs() - startMs);
     this.options.log(` ${name}: serving again after ${String(tookMs)} ms`);
+    return true;
   }
 }
 

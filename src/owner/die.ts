@@ -67,16 +67,28 @@ export class Die {
     return this.#state === "online";
   }
 
+  /** Its context was destroyed on purpose. It is not brought back until somebody asks for it. */
+  tearDown(cause: JobCause): void {
+    if (["in-slot", "bound", "online"].includes(this.#state)) this.state = "discovered";
+    this.isWanted = false;
+    this.wasServing = false;
+    this.#forgetContext(cause);
+  }
+
   /**
    * Its context is gone, with all that was in it. `how` is faulted for the die that failed itself.
    */
   lose(how: "faulted" | "lost", cause: JobCause): void {
     this.wasServing = this.isOnline;
     if (how !== this.#state) this.state = how;
+    this.lastCause = cause;
+    this.#forgetContext(cause);
+  }
+
+  #forgetContext(cause: JobCause): void {
     this.residence = null;
     this.memory = null;
     this.isReady = false;
-    this.lastCause = cause;
     if (this.pending !== null) this.pending.lostCause ??= cause;
   }
 }

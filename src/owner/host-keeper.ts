@@ -4,6 +4,7 @@ import type { DeviceInfo } from "../gpu/mod.ts";
 import type { HostFailure } from "./frames.ts";
 import { openHostLink, type HostLauncher, type HostLink } from "./host-link.ts";
 import type { JobCause } from "./job.ts";
+import type { DieTeardown } from "./reports.ts";
 
 export type HostKeeperOptions = {
   readonly launch: HostLauncher;
@@ -15,10 +16,15 @@ export type HostKeeperOptions = {
   readonly onNote: (note: string) => void;
 };
 
+/** A host that is about to end, and what it has destroyed. */
+export type HostTeardown = { readonly link: HostLink; readonly dies: readonly DieTeardown[] };
+
 export class HostKeeper {
   readonly #options: HostKeeperOptions;
   #link: HostLink | null = null;
   #devices: readonly DeviceInfo[] | null = null;
+  /** Hosts whose process has not ended yet, the living one too. */
+  readonly #running = new Set<HostLink>();
 
   constructor(options: HostKeeperOptions) {
     this.#options = options;
@@ -39,7 +45,9 @@ export class HostKeeper {
     if (this.#link !== null) return this.#link;
     const link = openHostLink(this.#options.launch(), this.#options);
     this.#link = link;
+    this.#running.add(link);
     void link.died.then((cause) => this.#forget(link, cause));
+    void link.ended.then(() => this.#running.delete(link));
     const windowDie = this.#options.windowDie();
     if (windowDie !== null) void link.call("window", { die: windowDie });
     return link;
@@ -63,6 +71,25 @@ export class HostKeeper {
     if (this.#link !== link) return;
     link.kill(cause);
     this.#forget(link, cause);
+  }
+
+  /** Hosts whose process has not ended, those that were killed too. */
+  running(): readonly HostLink[] {
+    return [...this.#running];
+  }
+
+  /**
+   * Has the living host destroy what it holds and end by itself; then it is forgotten, and its end
+   * is no death. Null where there is none.
+   */
+  async teardown(): Promise<Result<HostTeardown, HostFailure> | null> {
+    const link = this.#link;
+    if (link === null) return null;
+    const done = await link.call("teardown", {});
+    if (!done.ok) return done;
+    if (this.#link === link) this.#link = null;
+    this.#devices = null;
+    return ok({ link, dies: done.value.dies });
   }
 
   #forget(link: HostLink, cause: JobCause): void {

@@ -44,8 +44,10 @@ export type HostLink = {
   readonly start: (die: number, job: Job) => StartedJob;
   /** Ends the host; `cause` is what everything in flight is told. */
   readonly kill: (cause: JobCause) => void;
-  /** Settles when the host is gone. */
+  /** Settles when the host is of no use any more: it is gone, or was told to go. */
   readonly died: Promise<JobCause>;
+  /** Settles when its process has ended; with how, e.g. `was killed by SIGKILL`. */
+  readonly ended: Promise<string>;
 };
 
 /**
@@ -168,25 +170,26 @@ export function openHostLink(
     transport.kill();
   };
 
-  const read = createFrameReader();
+  const read = createMessageReader(pending, onNote);
   transport.onData((chunk) => {
     try {
-      if (cause !== null) return;
-      for (const frame of read(chunk)) {
-        const message = frame as HostMessage;
-        if (message.kind === "note") onNote(message.line);
-        else receive(pending, message);
-      }
+      if (cause === null) read(chunk);
     } catch (error) {
       // Only overwritten memory in the host can send what is no frame of ours.
       kill(deathCause(`sent what is no frame: ${String(error)}`, transport.pid));
     }
   });
-  transport.onEnd((how) => end(deathCause(how, transport.pid)));
+  const ended = new Promise<string>((resolve) => {
+    transport.onEnd((how) => {
+      end(deathCause(how, transport.pid));
+      resolve(how);
+    });
+  });
 
   return {
     pid: transport.pid,
     died,
+    ended,
     kill,
     call: (call, body) => send(call, body, null) as never,
     start: createStarter(clock, (body, finish) => send("start", body, finish)),
@@ -264,6 +267,21 @@ function afterTurn(turn: Promise<unknown>, begin: () => () => void): { cancel: (
       isCancelled = true;
       end();
     },
+  };
+}
+
+/** Takes what a host sends; throws where that is no frame. */
+function createMessageReader(
+  pending: Map<number, PendingCall>,
+  onNote: (line: string) => void,
+): (chunk: Buffer) => void {
+  const read = createFrameReader();
+  return (chunk) => {
+    for (const frame of read(chunk)) {
+      const message = frame as HostMessage;
+      if (message.kind === "note") onNote(message.line);
+      else receive(pending, message);
+    }
   };
 }
 

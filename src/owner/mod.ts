@@ -50,10 +50,12 @@ export type {
 export {
   DIES_MAX,
   WORK_ITERS_MAX,
+  type DieTeardown,
   type DiscoveredDie,
   type Discovery,
   type DieState,
   type DieStatus,
+  type DrainReport,
   type OnlineReport,
   type Owner,
   type OwnerRefusal,
@@ -64,6 +66,7 @@ export {
   type ReadReport,
   type SwapReport,
   type SwapTimes,
+  type TeardownReport,
   type WindowStatus,
   type WorkReport,
 } from "./reports.ts";
