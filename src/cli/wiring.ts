@@ -6,6 +6,7 @@ import {
   createHostLauncher,
   createOwner,
   createSpareLauncher,
+  DEFAULT_WINDOW_POLICY,
   JOURNAL_NAME,
   noJournal,
   openJournal,
@@ -50,6 +51,10 @@ export function createOpenOwner(options: WiringOptions): OpenOwner {
       log,
       clock: systemClock,
       workTimeoutMs: timeoutMs,
+      windowPolicy: {
+        minimumHoldMs: request.holdMs ?? DEFAULT_WINDOW_POLICY.minimumHoldMs,
+        maximumWaitMs: request.waitMs ?? DEFAULT_WINDOW_POLICY.maximumWaitMs,
+      },
       launchHost: createSpareLauncher(launchHost, systemClock),
       baseModule: { name: "base.ptx", path: basePayload },
       journal: journalIn(stateDirectory, now, log),

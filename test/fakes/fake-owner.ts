@@ -19,6 +19,8 @@ export type FakeOwnerOptions = {
   readonly delayMs?: number;
   /** Makes every `read` find a wrong element, the control of `PASS`. */
   readonly isWrong?: boolean;
+  /** Takes a line as each call begins. */
+  readonly log?: (line: string) => void;
   readonly run?: (die: number, job: Job) => Promise<JobResult>;
 };
 
@@ -194,6 +196,7 @@ class InMemoryOwner implements FakeOwner {
 
   async #call<T>(name: string, answer: () => T): Promise<T> {
     this.calls.push(`>${name}`);
+    this.#options.log?.(`begun: ${name}`);
     const wait = new Promise<void>((resolve) => setTimeout(resolve, this.#options.delayMs ?? 0));
     this.#underWay.add(wait);
     await wait;
