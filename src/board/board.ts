@@ -26,8 +26,8 @@ export type BoardDie = {
 export type SlotView = { readonly die: number; readonly bar1Address: bigint };
 
 /**
- * What became of a step. `refused`: it did not happen, and nothing is left of it. `hung`: it did not
- * come back in time; the process that took it is left to itself, and what it did is not known.
+ * What became of a step. `refused`: it did not happen, and nothing is left of it. `hung`: it did
+ * not come back in time; the process that took it is left to itself, and what it did is not known.
  * `lost`: the die or the slot is gone.
  */
 export type BoardVerdict = "refused" | "hung" | "lost";
@@ -40,6 +40,8 @@ export type BoardFailure = {
   readonly verdict: BoardVerdict;
   readonly call: string;
   readonly message: string;
+  /** `hung`: the process that took the step and is left to itself; left out where there is none. */
+  readonly stepPid?: number;
 };
 
 /** What the board notices by itself. It is counted, never latched: a die that answers is well. */
@@ -48,9 +50,11 @@ export type BoardEvent = {
   readonly die: number | null;
   /**
    * `xid`: the driver wrote an error line to the kernel's log. `off_bus`: the die's configuration
-   * space reads all ones. `slot_lost`: the window shows no die, or another one than was acquired.
+   * space reads all ones, or the driver says that it fell off the bus. `init_failed`: the driver
+   * could not start the die. `slot_lost`: the window shows no die, or another one than was
+   * acquired.
    */
-  readonly kind: "xid" | "off_bus" | "slot_lost";
+  readonly kind: "xid" | "off_bus" | "init_failed" | "slot_lost";
   /** The Xid's number; null for the other kinds. */
   readonly xid: number | null;
   /** The line that was found, or what was seen. */

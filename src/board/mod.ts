@@ -13,4 +13,40 @@ export type {
   SlotView,
 } from "./board.ts";
 export { createDirectBoard } from "./direct-board.ts";
+export {
+  comparePciAddresses,
+  formatPciAddress,
+  isSamePciAddress,
+  parsePciAddress,
+  type PciAddress,
+} from "./pci-address.ts";
+export {
+  CONFIG_BYTES,
+  GK210_DEVICE,
+  gpuName,
+  isNvidiaGpu,
+  NVIDIA_VENDOR,
+  parseConfig,
+  readConfig,
+  readDriver,
+  readOverride,
+  readPciFunction,
+  scanNvidiaGpus,
+  scanPci,
+  type PciConfig,
+  type PciFunction,
+} from "./pci-function.ts";
+export { parseResource, type PciBar } from "./pci-resource.ts";
+export { readBytes, readLinkName, readNames, readText } from "./sysfs.ts";
+export {
+  followKernelLog,
+  openKernelLog,
+  parseKernelRecord,
+  type KernelLogOptions,
+  type KernelLogSource,
+  type KernelRecord,
+} from "./kernel-log.ts";
+export { createKernelWatch, type KernelWatch, type KernelWatchOptions } from "./kernel-watch.ts";
 export { createSimBoard, type SimBoardOptions, type SimStep } from "./sim-board.ts";
+export { boardEventOf, pciSlot, XidScanner, type XidSighting } from "./xid.ts";
+export { mendOf, XIDS, xidOf, type Xid, type XidClass, type XidMend } from "./xid-catalogue.ts";

@@ -40,6 +40,62 @@ const cases: readonly {
     found: [],
   },
   {
+    name: "a climb that ends below the rung that took the host down",
+    lines: [
+      line({ boot: "old" }),
+      line({ step: "acquire" }),
+      line({ step: "acquire", phase: "done" }),
+    ],
+    found: ["host_reset bind 1"],
+  },
+  {
+    name: "a climb that passes the rung that took the host down",
+    lines: [
+      line({ boot: "old" }),
+      line({ step: "context" }),
+      line({ step: "context", phase: "done" }),
+    ],
+    found: [],
+  },
+  {
+    name: "another die's climb says nothing of this one",
+    lines: [line({ boot: "old" }), line({ die: 0, step: "read", phase: "done" })],
+    found: ["host_reset bind 1"],
+  },
+  {
+    name: "a killed owner, and a later climb that ends below",
+    lines: [line({}), line({ step: "acquire", phase: "done" })],
+    found: [],
+  },
+  {
+    name: "a rung that hung and whose process is still there",
+    lines: [line({}), line({ phase: "failed", verdict: "hung", stepPid: 1 })],
+    found: ["hung bind 1"],
+  },
+  {
+    name: "a rung that hung and whose process has ended",
+    lines: [line({}), line({ phase: "failed", verdict: "hung", stepPid: 9 })],
+    found: [],
+  },
+  {
+    name: "a rung that hung before the machine was started anew",
+    lines: [
+      line({ boot: "old" }),
+      line({ boot: "old", phase: "failed", verdict: "hung", stepPid: 1 }),
+    ],
+    found: ["host_reset bind 1"],
+  },
+  {
+    name: "a rung that took the host down, and was done when it was tried again",
+    lines: [line({ boot: "old" }), line({}), line({ phase: "done" })],
+    found: [],
+  },
+  {
+    name: "a rung that took the host down twice",
+    lines: [line({ boot: "old" }), line({ boot: "older" })],
+    found: ["host_reset bind 1"],
+  },
+  {
     name: "two dies, newest first",
     lines: [
       line({ die: 0, step: "context" }),

@@ -1,14 +1,15 @@
 /** What a bring-up journal tells afterwards: the rung on which an earlier owner came to its end. */
-import type { JournalLine } from "./journal.ts";
+import { BRING_UP_STEPS, type BringUpStep, type JournalLine } from "./journal.ts";
 
-/** A rung that was begun and never ended. */
+/** A rung that was begun and came to no end. */
 export type Interruption = {
   readonly line: JournalLine;
   /**
-   * `host_reset`: the machine was started anew since, so the rung may have taken it down. `killed`:
-   * only the owner is gone. `running`: the process that began it is alive and may still be at it.
+   * `host_reset`: the machine was started anew since, so the rung may have taken it down. `hung`:
+   * it did not come back, and the process that took it is still there. `killed`: only the owner is
+   * gone. `running`: the process that began it is alive and may still be at it.
    */
-  readonly how: "host_reset" | "killed" | "running";
+  readonly how: "host_reset" | "hung" | "killed" | "running";
 };
 
 export type JournalSurroundings = {
@@ -17,27 +18,49 @@ export type JournalSurroundings = {
 };
 
 /**
- * The latest rung of each die that was begun and neither done nor failed, newest first. A rung that
- * was climbed later, by whomever, is not among them. Lines that are torn or of no journal of ours
- * are left out: a host that crashes may leave half a line.
+ * The rungs that were begun and neither done nor failed, or that hung; newest first. One in which
+ * the machine was reset, or that hung, stays among them until that rung is climbed again, or one
+ * above it: a climb that stops below it says nothing of it. Of the others only a die's latest
+ * counts. Lines that are torn or of no journal of ours are left out: a host that crashes may leave
+ * half a line.
  */
 export function findInterruptions(
   text: string,
   surroundings: JournalSurroundings,
 ): readonly Interruption[] {
-  const open = new Map<number, JournalLine>();
+  const open = new Map<string, JournalLine>();
+  const latest = new Map<number, JournalLine>();
   for (const line of parseJournal(text)) {
-    // Any later entry of a die says that it was climbed again, and how far.
-    open.delete(line.die);
-    if (line.phase === "begin") open.set(line.die, line);
+    latest.set(line.die, line);
+    open.delete(keyOf(line));
+    if (line.phase === "begin" || line.verdict === "hung") open.set(keyOf(line), line);
+    if (line.phase !== "done") continue;
+    for (const below of [...open.values()]) {
+      if (below.die === line.die && heightOf(below) < heightOf(line)) open.delete(keyOf(below));
+    }
   }
-  const found = [...open.values()].map((line) => ({ line, how: howOf(line, surroundings) }));
-  return found.sort((a, b) => b.line.time.localeCompare(a.line.time));
+  return [...open.values()]
+    .flatMap((line) => {
+      const how = howOf(line, surroundings);
+      const isPast = (how === "killed" || how === "running") && latest.get(line.die) !== line;
+      return how === null || isPast ? [] : [{ line, how }];
+    })
+    .sort((a, b) => b.line.time.localeCompare(a.line.time));
 }
 
-function howOf(line: JournalLine, { bootId, isAlive }: JournalSurroundings): Interruption["how"] {
+const keyOf = ({ die, step }: { readonly die: number; readonly step: BringUpStep }): string =>
+  `${String(die)} ${step}`;
+
+const heightOf = ({ step }: JournalLine): number => BRING_UP_STEPS.indexOf(step);
+
+/** Null where it hung, and what was stuck in it has ended since. */
+function howOf(
+  line: JournalLine,
+  { bootId, isAlive }: JournalSurroundings,
+): Interruption["how"] | null {
   if (line.boot !== bootId) return "host_reset";
-  return isAlive(line.pid) ? "running" : "killed";
+  if (line.verdict !== "hung") return isAlive(line.pid) ? "running" : "killed";
+  return line.stepPid !== undefined && isAlive(line.stepPid) ? "hung" : null;
 }
 
 /** The lines of a journal, in the order in which they were written. */

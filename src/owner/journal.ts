@@ -24,12 +24,39 @@ export const BRING_UP_STEPS = [
 /** A rung of the bring-up ladder. */
 export type BringUpStep = (typeof BRING_UP_STEPS)[number];
 
+const DESCRIPTIONS: Readonly<Record<BringUpStep, string>> = {
+  discover: "looking for dies",
+  acquire: "acquiring the slot",
+  "block-all-except": "blocking every other die by driver_override",
+  "load-driver": "loading nvidia, once",
+  unblock: "unblocking its driver_override",
+  bind: "binding it to nvidia",
+  initialise: "opening the backend (cuInit)",
+  ordinals: "looking for its ordinal",
+  context: "creating a context",
+  module: "loading the base payload",
+  buffers: "allocating resident buffers",
+  probe: "running the probe kernel",
+  work: "running the work kernel",
+  read: "reading its result back",
+  swap: "moving the window between the dies",
+};
+
+/** What the owner does in that rung, e.g. `binding it to nvidia`. */
+export const describeStep = (step: BringUpStep): string => DESCRIPTIONS[step];
+
 export type JournalEntry = {
   readonly step: BringUpStep;
   readonly die: number;
   /** `begin` is written and flushed before the step runs. */
   readonly phase: "begin" | "done" | "failed";
   readonly detail?: string;
+  /** The die's PCI address, where it is known: numbers may change with the machine's boards. */
+  readonly address?: string;
+  /** Of a rung that failed: it did not come back, or the die or slot is gone. */
+  readonly verdict?: "hung" | "lost";
+  /** The process that is stuck in a rung that hung. */
+  readonly stepPid?: number;
 };
 
 /** An entry as it is written: one line of JSON. */
@@ -68,8 +95,8 @@ export type JournalOptions = {
 };
 
 /**
- * Opens the journal for appending, making its directory. Each entry is one JournalLine. `begin` is flushed to the disk before this returns; the others follow in its
- * wake.
+ * Opens the journal for appending, making its directory. Each entry is one JournalLine. `begin` is
+ * flushed to the disk before this returns; the others follow in its wake.
  */
 export function openJournal({ path, now, bootId }: JournalOptions): Result<Journal, string> {
   let file: number;

@@ -3,6 +3,7 @@ export { describeCause } from "./job.ts";
 export { WORK_BLOCK_THREADS, WORK_ELEMENTS } from "../gpu/mod.ts";
 export {
   BRING_UP_STEPS,
+  describeStep,
   JOURNAL_NAME,
   openJournal,
   noJournal,
@@ -18,6 +19,7 @@ export {
   type Interruption,
   type JournalSurroundings,
 } from "./journal-report.ts";
+export { adviceFor, type RungTrouble } from "./wedge-advice.ts";
 export { DieHost, type DieHostOptions, type OpenedGpu } from "./die-host.ts";
 export { createHostLauncher, HOST_SOCKET_FD } from "./host-process.ts";
 export type { HostLauncher, HostTransport } from "./host-link.ts";
@@ -56,9 +58,12 @@ export {
   type Owner,
   type OwnerRefusal,
   type OwnerRefusalCode,
+  type OwnerMode,
   type OwnerStatus,
   type ProbeReport,
   type ReadReport,
   type SwapReport,
+  type SwapTimes,
+  type WindowStatus,
   type WorkReport,
 } from "./reports.ts";

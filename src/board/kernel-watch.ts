@@ -1,0 +1,77 @@
+/** Board events out of the kernel's log: what `Board.watch` offers, for dies by their address. */
+import type { EventClock } from "../base/mod.ts";
+import type { BoardDie, BoardEvent } from "./board.ts";
+import {
+  followKernelLog,
+  openKernelLog,
+  type KernelLogSource,
+  type KernelRecord,
+} from "./kernel-log.ts";
+import { boardEventOf, XidScanner, type XidSighting } from "./xid.ts";
+
+export type KernelWatchOptions = {
+  readonly clock: EventClock;
+  /** The dies as far as they are known by now. */
+  readonly dies: () => readonly BoardDie[];
+  /** Takes a line that the operator should see. */
+  readonly onNote: (line: string) => void;
+  /** Opens the log; `/dev/kmsg` where it is left out. */
+  readonly open?: () => KernelLogSource;
+};
+
+export type KernelWatch = {
+  /** Calls back for each event from now on; the returned function takes that back. */
+  readonly watch: (listener: (event: BoardEvent) => void) => () => void;
+  readonly close: () => void;
+};
+
+/** The log is open while somebody listens, so that a command that only lists dies leaves it be. */
+export function createKernelWatch(options: KernelWatchOptions): KernelWatch {
+  const listeners = new Set<(event: BoardEvent) => void>();
+  let stop: (() => void) | null = null;
+  const start = (): (() => void) => {
+    const scan = createScan();
+    return followKernelLog({
+      clock: options.clock,
+      onNote: options.onNote,
+      open: options.open ?? ((): KernelLogSource => openKernelLog("/")),
+      onRecord: (record) => {
+        for (const sighting of scan(record)) {
+          const event = boardEventOf(sighting, options.dies());
+          if (event !== null) for (const listener of listeners) listener(event);
+        }
+      },
+    });
+  };
+  const close = (): void => {
+    listeners.clear();
+    stop?.();
+    stop = null;
+  };
+  return {
+    watch: (listener) => {
+      listeners.add(listener);
+      stop ??= start();
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0) close();
+      };
+    },
+    close,
+  };
+}
+
+/** Longest message that is put together from its continuations, in characters. */
+const MESSAGE_CHARACTERS_MAX = 4096;
+
+/** Scans records, and a message in several of them as one, unless its start said something. */
+function createScan(): (record: KernelRecord) => readonly XidSighting[] {
+  const scanner = new XidScanner();
+  let unfinished = "";
+  return ({ text, isContinuation }) => {
+    const whole = isContinuation ? `${unfinished}${text}`.slice(-MESSAGE_CHARACTERS_MAX) : text;
+    const found = scanner.push(whole);
+    unfinished = found.length > 0 ? "" : whole;
+    return found;
+  };
+}
