@@ -50,7 +50,7 @@ export function createOpenOwner(options: WiringOptions): OpenOwner {
       log,
       clock: systemClock,
       workTimeoutMs: timeoutMs,
-      launchHost: createSpareLauncher(launchHost),
+      launchHost: createSpareLauncher(launchHost, systemClock),
       baseModule: { name: "base.ptx", path: basePayload },
       journal: journalIn(stateDirectory, now, log),
     });

@@ -15,7 +15,9 @@ import type { JobCause, ModuleReference } from "./job.ts";
 export const WORK_INPUT = "work.input";
 export const WORK_OUTPUT = "work.output";
 
-export const WORK_BUFFER_BYTES = WORK_ELEMENTS * Float32Array.BYTES_PER_ELEMENT;
+/** Bytes of each of the work kernel's buffers. */
+export const workBufferBytes = (elements = WORK_ELEMENTS): number =>
+  elements * Float32Array.BYTES_PER_ELEMENT;
 
 /** A rung that failed. `kind: "lost"` says that the die's context, or host, went with it. */
 export type BringUpFailure = {
@@ -29,6 +31,8 @@ export type BringUpTools = {
   readonly baseModule: ModuleReference;
   readonly log: Log;
   readonly journal: Journal;
+  /** Elements of the standing work; WORK_ELEMENTS where it is left out. */
+  readonly workElements?: number;
 };
 
 const boardCause = (failure: BoardFailure): JobCause => ({
@@ -102,6 +106,7 @@ export async function makeResident(
 ): Promise<Result<Residence, BringUpFailure>> {
   const { number, keeper } = die;
   const module = tools.baseModule;
+  const bytes = workBufferBytes(tools.workElements);
   const take = <T>(
     step: BringUpStep,
     text: string,
@@ -126,13 +131,13 @@ export async function makeResident(
     const input = await link.call("resident", {
       die: number,
       buffer: WORK_INPUT,
-      bytes: WORK_BUFFER_BYTES,
+      bytes,
     });
     if (!input.ok) return input;
     const output = await link.call("resident", {
       die: number,
       buffer: WORK_OUTPUT,
-      bytes: WORK_BUFFER_BYTES,
+      bytes,
     });
     return output.ok
       ? ok([BigInt(input.value.address), BigInt(output.value.address)] as const)

@@ -1,5 +1,5 @@
 /** Keeps one die host alive for a group of dies: starts it on demand, and tells of its death. */
-import { err, ok, type Result } from "../base/mod.ts";
+import { err, ok, type EventClock, type Result } from "../base/mod.ts";
 import type { DeviceInfo } from "../gpu/mod.ts";
 import type { HostFailure } from "./frames.ts";
 import { openHostLink, type HostLauncher, type HostLink } from "./host-link.ts";
@@ -9,6 +9,7 @@ export type HostKeeperOptions = {
   readonly launch: HostLauncher;
   /** The die in the window, which a new host must be told; null where all are mapped. */
   readonly windowDie: () => number | null;
+  readonly clock: EventClock;
   readonly onDeath: (cause: JobCause, pid: number | null) => void;
   /** A line that a host or its backend has to say; the same may come again. */
   readonly onNote: (note: string) => void;
@@ -36,7 +37,7 @@ export class HostKeeper {
   /** The living host; one is started where there is none. */
   link(): HostLink {
     if (this.#link !== null) return this.#link;
-    const link = openHostLink(this.#options.launch(), this.#options.onNote);
+    const link = openHostLink(this.#options.launch(), this.#options);
     this.#link = link;
     void link.died.then((cause) => this.#forget(link, cause));
     const windowDie = this.#options.windowDie();
