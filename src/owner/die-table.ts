@@ -2,9 +2,9 @@
  * The owner: holds every die's context resident, moves the window between them, and runs work on
  * them. It holds no native code and no payload; both live in die hosts.
  */
-import { err, ok, type Clock, type Log, type Result } from "../base/mod.ts";
+import { err, ok, type EventClock, type Log, type Result } from "../base/mod.ts";
 import type { Board, BoardDie, BoardFailure, CountedDevice } from "../board/mod.ts";
-import { bindDie, makeResident, rung, type BringUpFailure, type BringUpTools } from "./bring-up.ts";
+import { bindDie, makeResident, type BringUpFailure, type BringUpTools } from "./bring-up.ts";
 import { Die } from "./die.ts";
 import type { HostFailure } from "./frames.ts";
 import { HostKeeper } from "./host-keeper.ts";
@@ -18,14 +18,8 @@ import {
   type OwnerRefusal,
   type OwnerRefusalCode,
 } from "./reports.ts";
-import {
-  createOpenWindow,
-  createSingleWindow,
-  DEFAULT_WINDOW_POLICY,
-  type Lease,
-  type Window,
-  type WindowPolicy,
-} from "./window.ts";
+import { DEFAULT_WINDOW_POLICY, type Lease, type WindowPolicy } from "./window.ts";
+import { WindowSet } from "./window-set.ts";
 
 export type OwnerOptions = {
   readonly board: Board;
@@ -34,7 +28,7 @@ export type OwnerOptions = {
   readonly baseModule: ModuleReference;
   readonly log: Log;
   readonly journal: Journal;
-  readonly clock: Clock;
+  readonly clock: EventClock;
   readonly windowPolicy?: WindowPolicy;
 };
 
@@ -47,10 +41,10 @@ export type Serving = { readonly die: Die; readonly lease: Lease; readonly link:
 /** How often a die that is lost again while a request waits for it is brought back for it. */
 const SERVE_TRIES_MAX = 3;
 
-/** The dies, their hosts and the window: what every operation of the owner works on. */
+/** The dies, their hosts and the windows: what every operation of the owner works on. */
 export class DieTable {
   readonly options: OwnerOptions;
-  readonly window: Window;
+  readonly windows: WindowSet;
   readonly #dies = new Map<number, Die>();
   readonly #keepers = new Map<number, HostKeeper>();
   readonly #tools: BringUpTools;
@@ -58,17 +52,14 @@ export class DieTable {
   isLeaving = false;
 
   constructor(options: OwnerOptions) {
-    const { board, clock, log } = options;
+    const { board, log, windowPolicy: policy = DEFAULT_WINDOW_POLICY } = options;
     this.options = options;
     this.#tools = options;
-    this.window =
-      board.slotKind === "direct"
-        ? createOpenWindow()
-        : createSingleWindow({
-            clock,
-            policy: options.windowPolicy ?? DEFAULT_WINDOW_POLICY,
-            move: (die) => this.#moveWindow(die),
-          });
+    this.windows = new WindowSet({
+      ...options,
+      policy,
+      keeperOf: (group) => this.#keeperOf(group),
+    });
     log(`owner: slot ${board.slotKind}`);
   }
 
@@ -94,7 +85,7 @@ export class DieTable {
       address: board.address,
       deviceName: residence?.device.name ?? board.name,
     }));
-    return ok({ dies, occupant: this.window.occupant() });
+    return ok({ dies, occupant: this.windows.occupant() });
   }
 
   /** What devices the driver counts, asked through the first host. */
@@ -144,12 +135,21 @@ export class DieTable {
 
   /** A lease on the die, or null where it is not online by the time that its turn comes. */
   async leaseOnline(die: Die): Promise<Result<Serving | null, OwnerRefusal>> {
-    const lease = await this.window.lease(die.number);
+    const lease = await this.windows.of(die.number).lease(die.number);
     if (!lease.ok) return lease;
     const link = die.keeper.current();
     if (die.isOnline && link !== null) return ok({ die, lease: lease.value, link });
     lease.value.release();
     return ok(null);
+  }
+
+  /** A lease on a die that is idle, online and mapped; null where it is not all three of these. */
+  tryServe(die: Die): Serving | null {
+    const window = this.windows.of(die.number);
+    const link = die.keeper.current();
+    if (!die.isOnline || link === null || window.isBusy(die.number)) return null;
+    const lease = window.tryLease(die.number);
+    return lease === null ? null : { die, lease, link };
   }
 
   /** Brings the die online where it is not. Two callers at once bring it up once. */
@@ -179,7 +179,7 @@ export class DieTable {
 
   /** Climbs the ladder under a lease, and puts the die's state right whatever happens. */
   async #climb(die: Die): Promise<Result<void, OwnerRefusal>> {
-    const lease = await this.window.lease(die.number);
+    const lease = await this.windows.of(die.number).lease(die.number);
     if (!lease.ok) return lease;
     try {
       die.state = "in-slot";
@@ -221,18 +221,6 @@ export class DieTable {
     return refuse("die_failed", describeCause(failure.cause));
   }
 
-  async #moveWindow(number: number): Promise<Result<void, OwnerRefusal>> {
-    const { board, log } = this.options;
-    const text = "acquiring the slot";
-    const at = { die: number, step: "acquire", text } as const;
-    const view = await rung(this.#tools, at, () => board.acquire(number));
-    if (!view.ok) return refuse("slot_failed", describeCause(view.error.cause));
-    log(` die ${String(number)} in MMIO slot (bar1=0x${view.value.bar1Address.toString(16)})`);
-    const host = this.#keeperOf(board.hostGroupOf(number)).current();
-    if (host !== null) await host.call("window", { die: number });
-    return ok(undefined);
-  }
-
   #createDie(board: BoardDie): Die {
     return new Die(board, this.#keeperOf(this.options.board.hostGroupOf(board.die)));
   }
@@ -242,7 +230,7 @@ export class DieTable {
     if (held !== undefined) return held;
     const keeper: HostKeeper = new HostKeeper({
       launch: this.options.launchHost,
-      windowDie: () => this.window.occupant(),
+      windowDie: () => this.windows.ofGroup(group).state().occupant,
       onDeath: (cause, pid) => this.#onHostDeath(keeper, cause, pid),
       onNote: (note) => {
         if (!this.#notes.has(note)) this.options.log(note);

@@ -58,9 +58,12 @@ export {
   type Owner,
   type OwnerRefusal,
   type OwnerRefusalCode,
+  type OwnerMode,
   type OwnerStatus,
   type ProbeReport,
   type ReadReport,
   type SwapReport,
+  type SwapTimes,
+  type WindowStatus,
   type WorkReport,
 } from "./reports.ts";

@@ -108,7 +108,7 @@ async function probe(table: DieTable, number: number): Promise<Result<ProbeRepor
   if (!driver.isLoaded()) {
     return refuse("not_online", "bring a first die online first: nvidia is not loaded");
   }
-  const lease = await table.window.lease(number);
+  const lease = await table.windows.of(number).lease(number);
   if (!lease.ok) return lease;
   try {
     const wasBound = driver.isBound(number);
@@ -127,11 +127,13 @@ async function swap(table: DieTable, number: number): Promise<Result<SwapReport,
   const startMs = table.options.clock.nowMs();
   const die = await table.dieOf(number);
   if (!die.ok) return die;
-  const lease = await table.window.lease(number);
+  const lease = await table.windows.of(number).lease(number);
   if (!lease.ok) return lease;
   lease.value.release();
   const elapsedMs = table.options.clock.nowMs() - startMs;
-  return ok({ die: number, moved: lease.value.moved, elapsedMs });
+  const { move } = lease.value;
+  const { boardMs, noticeMs } = move ?? { boardMs: 0, noticeMs: 0 };
+  return ok({ die: number, moved: move !== null, elapsedMs, boardMs, noticeMs });
 }
 
 async function work(
@@ -235,11 +237,9 @@ async function countDevices(table: DieTable, die: Die): Promise<Result<number, O
 
 /** Asks a die that can answer now, without a swap, for the probe kernel and its memory. */
 async function checkHealth(table: DieTable, die: Die): Promise<void> {
-  const isMapped = table.window.occupant() === null || table.window.occupant() === die.number;
-  if (!die.isOnline || !isMapped || table.window.isBusy(die.number)) return;
-  const serving = await table.leaseOnline(die);
-  if (!serving.ok || serving.value === null) return;
-  const { lease, link } = serving.value;
+  const serving = table.tryServe(die);
+  if (serving === null) return;
+  const { lease, link } = serving;
   try {
     const module = table.options.baseModule;
     const answer = await link.call("probe", { die: die.number, module });
@@ -259,14 +259,20 @@ async function status(table: DieTable): Promise<OwnerStatus> {
   await Promise.all(table.dies().map((die) => checkHealth(table, die)));
   const dies = table.dies();
   const { board } = table.options;
+  const windows = table.windows.statuses();
   return {
     backend: dies.find(({ residence }) => residence !== null)?.residence?.device.backend ?? null,
     slot: board.slotKind,
-    activeDie: table.window.occupant(),
+    activeDie: table.windows.occupant(),
     driverLoaded: board.driver.isLoaded(),
     cudaInitialised: table.keepers().some((keeper) => keeper.isInitialised()),
-    swaps: table.window.swaps(),
+    swaps: windows.reduce((sum, { swaps }) => sum + swaps, 0),
     dies: dies.map((die) => dieStatus(table, die)),
+    mode: "serving",
+    waiting: windows.reduce((sum, { waiting }) => sum + waiting, 0),
+    swapTimes: table.windows.swapTimes(),
+    policy: table.windows.policy,
+    windows,
   };
 }
 
@@ -278,12 +284,13 @@ const dieStatus = (table: DieTable, die: Die): DieStatus => ({
   ordinal: die.residence?.ordinal ?? null,
   address: die.board.address,
   deviceName: die.residence?.device.name ?? die.board.name,
-  isBusy: table.window.isBusy(die.number),
+  isBusy: table.windows.of(die.number).isBusy(die.number),
   memory: die.memory,
   hasPendingRead: die.pending !== null,
   hostPid: die.keeper.current()?.pid ?? null,
   restarts: die.restarts,
   lastCause: die.lastCause,
+  waiting: table.windows.of(die.number).waitingFor(die.number),
 });
 
 /** Any job, on a die that is brought online for it where it is not. */

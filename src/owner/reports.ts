@@ -82,7 +82,11 @@ export type SwapReport = {
   readonly die: number;
   /** False where the die was in the slot already, or needs none. */
   readonly moved: boolean;
+  /** From the request to the die in the window: the wait for its turn, then the move. */
   readonly elapsedMs: number;
+  /** The board's part of the move, and until the die host knew of it; 0 where nothing moved. */
+  readonly boardMs: number;
+  readonly noticeMs: number;
 };
 
 export type WorkReport = {
@@ -132,6 +136,8 @@ export type DieStatus = {
   readonly restarts: number;
   /** Why it is faulted or lost; the last cause stays readable after it recovered. */
   readonly lastCause: JobCause | null;
+  /** Requests that wait for the die to come into its window. */
+  readonly waiting: number;
 };
 
 /**
@@ -141,9 +147,10 @@ export type DieStatus = {
  */
 export type OwnerMode = "serving" | "draining" | "drained" | "parked";
 
-/** How long moves of the window took. */
+/** How long moves of the window took, their failures left out. */
 export type SwapTimes = {
   readonly count: number;
+  /** The latest one. */
   readonly lastMs: number;
   /** Over the latest SWAPS_KEPT_MAX. */
   readonly p50Ms: number;
@@ -163,14 +170,42 @@ export type FaultCount = {
   readonly atMs: number;
 };
 
+/** One window, and who waits for it. */
+export type WindowStatus = {
+  /** The group of dies that share it. */
+  readonly group: number;
+  readonly occupant: number | null;
+  readonly isMoving: boolean;
+  /** Uses of the occupant that are under way. */
+  readonly leases: number;
+  /** Requests that wait, and how long the oldest of them has. */
+  readonly waiting: number;
+  readonly longestWaitMs: number;
+  /** How long the occupant has been in it. */
+  readonly heldMs: number;
+  readonly swaps: number;
+  readonly failedMoves: number;
+  /** Null where it was never moved. */
+  readonly swapTimes: SwapTimes | null;
+};
+
 export type OwnerStatus = {
   readonly backend: BackendName | null;
   readonly slot: "direct" | "bar_swap" | "sim";
+  /** The die in the first window. */
   readonly activeDie: number | null;
   readonly driverLoaded: boolean;
   readonly cudaInitialised: boolean;
+  /** Of all windows, as everything that follows. */
   readonly swaps: number;
   readonly dies: readonly DieStatus[];
+  readonly mode: OwnerMode;
+  readonly waiting: number;
+  readonly swapTimes: SwapTimes | null;
+  /** By which the windows are moved; null on a direct board. */
+  readonly policy: { readonly minimumHoldMs: number; readonly maximumWaitMs: number } | null;
+  /** By group, those that were used; none on a direct board. */
+  readonly windows: readonly WindowStatus[];
 };
 
 /** One long-lived owner of all dies. Every method may be called while others are under way. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DieStatus, OwnerStatus, ReadReport } from "../owner/mod.ts";
+import type { DieStatus, OwnerStatus, ReadReport, WindowStatus } from "../owner/mod.ts";
 import {
   countLine,
   discoveryLines,
@@ -55,8 +55,8 @@ test("online, probe, swap, work and count", () => {
       "(N=per-die ordinals, 1=always-ordinal-0)",
   );
   assert.equal(
-    swapLine({ die: 0, moved: true, elapsedMs: 1.5 }),
-    "swap 0: OK (moved=1 elapsed_ms=1.500)",
+    swapLine({ die: 0, moved: true, elapsedMs: 1.5, boardMs: 0.75, noticeMs: 0.25 }),
+    "swap 0: OK (moved=1 elapsed_ms=1.500 board_ms=0.750 notice_ms=0.250)",
   );
   assert.equal(
     workLine({ die: 0, seed: 42, iters: 1000, gridBlocks: 4096 }),
@@ -120,6 +120,11 @@ const die: DieStatus = {
   restarts: 2,
   memory: { freeBytes: 100, totalBytes: 200 },
   lastCause: { name: "CUDA_ERROR_ILLEGAL_ADDRESS", code: 700, call: "x", message: "gone" },
+  waiting: 5,
+};
+const window: WindowStatus = {
+  ...{ group: 0, occupant: 3, isMoving: false, leases: 2, waiting: 6, longestWaitMs: 12.4 },
+  ...{ heldMs: 33.3, swaps: 7, failedMoves: 1, swapTimes: null },
 };
 const owner: OwnerStatus = {
   backend: "soft",
@@ -129,15 +134,39 @@ const owner: OwnerStatus = {
   cudaInitialised: true,
   swaps: 7,
   dies: [die],
+  mode: "draining",
+  waiting: 6,
+  swapTimes: { count: 7, lastMs: 1.5, p50Ms: 1, p95Ms: 2, p99Ms: 3, maxMs: 4.0625 },
+  policy: { minimumHoldMs: 5, maximumWaitMs: 1000 },
+  windows: [window],
 };
 
 test("status: one line for the owner and one for each die", () => {
   assert.deepEqual(statusLines(owner), [
-    "status: active_die=3 nvidia_loaded=1 cuda_inited=1 backend=soft slot=sim swaps=7",
+    "status: active_die=3 nvidia_loaded=1 cuda_inited=1 backend=soft slot=sim swaps=7 " +
+      "mode=draining waiting=6 hold_ms=33 hold_min_ms=5 wait_max_ms=1000 swap_last_ms=1.500 " +
+      "swap_p50_ms=1.000 swap_p95_ms=2.000 swap_p99_ms=3.000 swap_max_ms=4.063",
     " die  3: online=1 bound=1 ctx_valid=1 ordinal=1 bdf=soft:3 state=online ready=1 busy=0 " +
       "pending=1 restarts=2 mem_free=100 mem_total=200 " +
-      'host_pid=4711 device="Soft" cause="CUDA_ERROR_ILLEGAL_ADDRESS: gone"',
+      'host_pid=4711 device="Soft" cause="CUDA_ERROR_ILLEGAL_ADDRESS: gone" waiting=5',
   ]);
+});
+
+test("status: a line for each window where there are several, none where there is none", () => {
+  const [first, second, third] = statusLines({
+    ...owner,
+    windows: [window, { ...window, group: 1, occupant: null, isMoving: true }],
+  });
+  assert.match(first ?? "", / waiting=6 hold_ms=-1 /);
+  assert.equal(
+    second,
+    " window  0: active_die=3 moving=0 leases=2 waiting=6 longest_wait_ms=12 hold_ms=33 swaps=7 " +
+      "failed_moves=1 swap_last_ms=-1 swap_p50_ms=-1 swap_p95_ms=-1 swap_p99_ms=-1 swap_max_ms=-1",
+  );
+  assert.match(third ?? "", /^ window {2}1: active_die=-1 moving=1 /);
+  const direct = statusLines({ ...owner, windows: [], policy: null, swapTimes: null });
+  assert.equal(direct.length, 2);
+  assert.match(direct[0] ?? "", / hold_ms=-1 hold_min_ms=-1 wait_max_ms=-1 swap_last_ms=-1 /);
 });
 
 test("status: what is not known is -1 or ?", () => {
@@ -164,7 +193,10 @@ test("status: what is not known is -1 or ?", () => {
     second ?? "",
     /^ die {2}3: online=0 bound=0 ctx_valid=0 ordinal=-1 bdf=\? state=disc/,
   );
-  assert.match(second ?? "", /mem_free=-1 mem_total=-1 host_pid=-1 device="\?" cause=""$/);
+  assert.match(
+    second ?? "",
+    /mem_free=-1 mem_total=-1 host_pid=-1 device="\?" cause="" waiting=5$/,
+  );
 });
 
 test("status: a faulted die is bound but has no context", () => {

@@ -11,6 +11,8 @@ import {
   type ProbeReport,
   type ReadReport,
   type SwapReport,
+  type SwapTimes,
+  type WindowStatus,
   type WorkReport,
 } from "../owner/mod.ts";
 
@@ -46,8 +48,9 @@ export function probeLine(report: ProbeReport): string {
 }
 
 export function swapLine(report: SwapReport): string {
-  const { die, moved, elapsedMs } = report;
-  return `swap ${die}: OK (moved=${flag(moved)} elapsed_ms=${elapsedMs.toFixed(3)})`;
+  const { die, moved, elapsedMs, boardMs, noticeMs } = report;
+  const parts = `board_ms=${boardMs.toFixed(3)} notice_ms=${noticeMs.toFixed(3)}`;
+  return `swap ${die}: OK (moved=${flag(moved)} elapsed_ms=${elapsedMs.toFixed(3)} ${parts})`;
 }
 
 export function workLine(report: WorkReport): string {
@@ -75,11 +78,44 @@ export function statusLines(status: OwnerStatus): string[] {
   const { activeDie, driverLoaded, cudaInitialised, backend, slot, swaps } = status;
   const flags = `nvidia_loaded=${flag(driverLoaded)} cuda_inited=${flag(cudaInitialised)}`;
   const more = `backend=${backend ?? "none"} slot=${slot} swaps=${swaps}`;
+  const { mode, waiting, policy, windows } = status;
+  const times = swapTimesText(status.swapTimes);
+  const hold = windows.length === 1 ? windows[0]?.heldMs : undefined;
+  const queue = `mode=${mode} waiting=${waiting} hold_ms=${whole(hold)}`;
+  const [holdMin, waitMax] = [policy?.minimumHoldMs, policy?.maximumWaitMs].map(whole);
+  const limits = `hold_min_ms=${holdMin} wait_max_ms=${waitMax}`;
   return [
-    `status: active_die=${activeDie ?? -1} ${flags} ${more}`,
+    `status: active_die=${activeDie ?? -1} ${flags} ${more} ${queue} ${limits} ${times}`,
+    ...(windows.length > 1 ? windows.map((window) => ` ${windowStatusLine(window)}`) : []),
     ...status.dies.map((die) => ` ${dieStatusLine(die)}`),
   ];
 }
+
+/** One of several; a lone window is told of in the first line. */
+function windowStatusLine(window: WindowStatus): string {
+  const { group, occupant, isMoving, leases, waiting, heldMs, longestWaitMs } = window;
+  const keys = [
+    `active_die=${occupant ?? -1} moving=${flag(isMoving)} leases=${leases} waiting=${waiting}`,
+    `longest_wait_ms=${whole(longestWaitMs)} hold_ms=${whole(heldMs)}`,
+    `swaps=${window.swaps} failed_moves=${window.failedMoves} ${swapTimesText(window.swapTimes)}`,
+  ];
+  return `window ${String(group).padStart(2)}: ${keys.join(" ")}`;
+}
+
+/** How long swaps took; -1 where there was none. */
+function swapTimesText(times: SwapTimes | null): string {
+  const measured = [
+    ["last", times?.lastMs],
+    ["p50", times?.p50Ms],
+    ["p95", times?.p95Ms],
+    ["p99", times?.p99Ms],
+    ["max", times?.maxMs],
+  ] as const;
+  const text = (ms: number | undefined): string => (ms === undefined ? "-1" : ms.toFixed(3));
+  return measured.map(([name, ms]) => `swap_${name}_ms=${text(ms)}`).join(" ");
+}
+
+const whole = (value: number | undefined): string => (value ?? -1).toFixed(0);
 
 function dieStatusLine(status: DieStatus): string {
   const { die, state, lastCause } = status;
@@ -92,6 +128,7 @@ function dieStatusLine(status: DieStatus): string {
     `mem_free=${status.memory?.freeBytes ?? -1} mem_total=${status.memory?.totalBytes ?? -1}`,
     `host_pid=${status.hostPid ?? -1} device="${status.deviceName ?? "?"}"`,
     `cause="${lastCause === null ? "" : `${lastCause.name}: ${lastCause.message}`}"`,
+    `waiting=${status.waiting}`,
   ];
   return `die ${String(die).padStart(2)}: ${keys.join(" ")}`;
 }

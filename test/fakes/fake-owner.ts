@@ -76,7 +76,10 @@ class InMemoryOwner implements FakeOwner {
     );
 
   readonly swap: Owner["swap"] = (die) =>
-    this.#onDie("swap", die, () => ok({ die, moved: this.#move(die), elapsedMs: 0.25 }));
+    this.#onDie("swap", die, () => {
+      const times = { elapsedMs: 0.25, boardMs: 0.125, noticeMs: 0.0625 };
+      return ok({ die, moved: this.#move(die), ...times });
+    });
 
   readonly work: Owner["work"] = (die, seed, iters) =>
     this.#onDie("work", die, () => {
@@ -116,6 +119,7 @@ class InMemoryOwner implements FakeOwner {
       driverLoaded: this.#online.size > 0,
       cudaInitialised: this.#online.size > 0,
       dies: ALL.map((die) => this.#dieStatus(die)),
+      ...({ mode: "serving", waiting: 0, swapTimes: null, policy: null, windows: [] } as const),
     }));
 
   readonly run: Owner["run"] = (die, job) => {
@@ -145,6 +149,7 @@ class InMemoryOwner implements FakeOwner {
       memory: null,
       restarts: 0,
       lastCause: null,
+      waiting: 0,
     };
   }
 
