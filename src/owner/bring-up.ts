@@ -15,7 +15,7 @@ import {
 import type { Die, Residence } from "./die.ts";
 import type { HostFailure } from "./frames.ts";
 import type { HostLink } from "./host-link.ts";
-import type { BringUpStep } from "./journal.ts";
+import { describeStep, type BringUpStep } from "./journal.ts";
 import type { JobCause } from "./job.ts";
 
 /** The names of the work kernel's resident buffers. */
@@ -23,6 +23,9 @@ export const WORK_INPUT = "work.input";
 export const WORK_OUTPUT = "work.output";
 
 export const WORK_BUFFER_BYTES = WORK_ELEMENTS * Float32Array.BYTES_PER_ELEMENT;
+
+/** The step that has taken hosts down, so that it is seen from afar in a log. */
+const BIND_TEXT = ">>> binding it to nvidia, other dies stay bound <<<";
 
 /**
  * Binds the driver: loads it, the first time, with all other dies blocked; later unblocks and
@@ -33,23 +36,23 @@ export async function bindDie(
   die: number,
 ): Promise<Result<void, BringUpFailure>> {
   const { driver } = tools.board;
-  const { isLoaded, isBound } = { isLoaded: driver.isLoaded(), isBound: driver.isBound(die) };
-  if (isLoaded && isBound) {
-    skipRung(tools, { die, step: "load-driver" }, "nvidia is loaded");
-    skipRung(tools, { die, step: "bind" }, "it is bound to nvidia");
+  const isLoaded = driver.isLoaded();
+  if (isLoaded && driver.isBound(die)) {
+    skipRung(tools, { die, step: "load-driver" }, "nvidia is loaded, and has the die");
     return ok(undefined);
   }
   const steps = isLoaded
     ? ([
-        ["unblock", undefined, () => driver.unblock(die)],
-        ["bind", ">>> binding it to nvidia, other dies stay bound <<<", () => driver.bind(die)],
+        ["unblock", () => driver.unblock(die)],
+        ["bind", () => driver.bind(die)],
       ] as const)
     : ([
-        ["block-all-except", undefined, () => driver.blockAllExcept(die)],
-        ["load-driver", undefined, () => driver.load()],
+        ["block-all-except", () => driver.blockAllExcept(die)],
+        ["load-driver", () => driver.load()],
       ] as const);
-  for (const [step, text, action] of steps) {
-    const done = await rung(tools, { die, step, ...(text === undefined ? {} : { text }) }, action);
+  for (const [step, action] of steps) {
+    const text = step === "bind" ? BIND_TEXT : describeStep(step);
+    const done = await rung(tools, { die, step, text }, action);
     if (done.ok) continue;
     // Who ends a climb on purpose goes on from here later, and finds what was done.
     if (done.error.cause.name !== STOPPED) {
@@ -77,7 +80,8 @@ async function findOrdinal(
     const { error } = devices;
     return "step" in error ? err(error) : err({ step: "initialise", verdict: null, ...error });
   }
-  return rung(tools, { die: number, step: "ordinals" }, () => {
+  const found = (ordinal: number): string => `${ordinal} of ${devices.value.length}`;
+  return rung(tools, { die: number, step: "ordinals", found }, () => {
     const ordinal = tools.board.ordinalOf(die.board, devices.value);
     return Promise.resolve(ordinal === null ? err(noOrdinal(die, devices.value)) : ok(ordinal));
   });
@@ -89,7 +93,7 @@ export async function makeResident(
   die: Die,
   link: HostLink,
 ): Promise<Result<Residence, BringUpFailure>> {
-  const { number, keeper } = die;
+  const { number } = die;
   const module = tools.baseModule;
   const take = <T>(
     step: BringUpStep,
@@ -100,9 +104,8 @@ export async function makeResident(
   const found = await findOrdinal(tools, die, link);
   if (!found.ok) return found;
   const ordinal = found.value;
-  const context = await take("context", `creating a context on ordinal ${String(ordinal)}`, () =>
-    link.call("context", { die: number, ordinal }),
-  );
+  const text = `creating a context on ordinal ${String(ordinal)}`;
+  const context = await take("context", text, () => link.call("context", { die: number, ordinal }));
   if (!context.ok) return context;
   const loaded = await take("module", `loading ${module.name}`, () =>
     link.call("module", { die: number, module }),

@@ -6,13 +6,16 @@ import { describeStep, type BringUpStep } from "./journal.ts";
 import type { Interruption } from "./journal-report.ts";
 import type { JobCause } from "./job.ts";
 
+/** The name of the cause where a rung is held back. */
+export const WEDGED_BEFORE = "wedged_before";
+
 /** A rung that is held back. */
 export type Wedge = {
   readonly die: number;
   readonly step: BringUpStep;
   readonly how: "host_reset" | "hung";
-  /** When it was begun, ISO 8601. */
-  readonly time: string;
+  /** When it was begun, or found to hang: ISO 8601; null where no clock was given. */
+  readonly time: string | null;
   /** The process that is stuck in it; null where there is none, or where it is not known. */
   readonly stepPid: number | null;
 };
@@ -22,6 +25,7 @@ export type WedgesOptions = {
   /** What an operator is sent to; null where no journal is kept. */
   readonly journalPath: string | null;
   readonly isAlive: (pid: number) => boolean;
+  readonly now?: () => Date;
 };
 
 export class Wedges {
@@ -46,12 +50,13 @@ export class Wedges {
   refusal(die: number, step: BringUpStep): JobCause | null {
     const wedge = this.#held.get(keyOf(die, step));
     if (wedge === undefined || !this.#isHeld(wedge)) return null;
-    return { name: "wedged_before", code: 0, call: step, message: this.#describe(wedge) };
+    return { name: WEDGED_BEFORE, code: 0, call: step, message: this.#describe(wedge) };
   }
 
   /** The rung did not come back. */
-  hold(wedge: Wedge): void {
-    this.#held.set(keyOf(wedge.die, wedge.step), wedge);
+  hold(die: number, step: BringUpStep, stepPid: number | null): void {
+    const time = this.#options.now?.().toISOString() ?? null;
+    this.#held.set(keyOf(die, step), { die, step, how: "hung", time, stepPid });
   }
 
   /** Lets the die's rungs (null: those of all dies) be climbed again; returns what was held back. */
@@ -73,13 +78,14 @@ export class Wedges {
     const retry = `'holdfast ladder --retry', or 'retry ${String(die)}' at the owner's prompt`;
     if (how === "host_reset") {
       return (
-        `${what} was under way at ${time} when the machine was reset${journal}; it is not done ` +
+        `${what} was under way at ${String(time)} when the machine was reset${journal}; it is not done ` +
         `again by itself: 'holdfast doctor' says what to try, ${retry} tries it`
       );
     }
     const stuck = stepPid === null ? "" : ` in process ${String(stepPid)}`;
+    const since = time === null ? "" : ` since ${time}`;
     return (
-      `${what} has hung${stuck} since ${time}${journal}; a second try would hang as well: ` +
+      `${what} has hung${stuck}${since}${journal}; a second try would hang as well: ` +
       `'holdfast doctor' says what to try, ${retry} tries it all the same`
     );
   }
