@@ -10,8 +10,15 @@ export type Clock = {
 export type EventClock = Clock & {
   /** Runs `action` after at least `ms`; the returned function calls that off. */
   readonly after: (ms: number, action: () => void) => () => void;
+  /** As `after`, but whose waiting alone keeps no process alive. */
+  readonly afterInBackground: (ms: number, action: () => void) => () => void;
   /** Resolves on a later turn of the event loop, so that others run in between. */
   readonly turn: () => Promise<void>;
+  /**
+   * Whether time goes on while one asks for it again and again. Where it does not, to wait by
+   * asking without a pause would be to wait for ever.
+   */
+  readonly movesByItself: boolean;
 };
 
 /** The machine's own monotonic clock. */
@@ -22,5 +29,10 @@ export const systemClock: EventClock = {
     const timer = setTimeout(action, ms);
     return () => clearTimeout(timer);
   },
+  afterInBackground: (ms, action) => {
+    const timer = setTimeout(action, ms).unref();
+    return () => clearTimeout(timer);
+  },
   turn: () => new Promise((resolve) => setImmediate(resolve)),
+  movesByItself: true,
 };

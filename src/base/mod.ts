@@ -4,6 +4,7 @@ export { errnoError, FileError, fileCall, toFileError } from "./file-error.ts";
 export { makeFolder } from "./folder.ts";
 export { invariant, InvariantError, unreachable } from "./invariant.ts";
 export { createLineSink, type LineSink, type LineSinkOptions } from "./line-sink.ts";
+export { createMortalClock, type MortalClock } from "./mortal-clock.ts";
 export { createMutex, type Mutex } from "./mutex.ts";
 export { stampedLog, stampLine, type Log } from "./log.ts";
 export { fillHoles, mapFile, type FileView, type NamedFile } from "./mapped-file-ffi.ts";

@@ -28,7 +28,10 @@ export class VirtualClock implements EventClock {
   readonly sleep = (ms: number): Promise<void> =>
     new Promise((resolve) => void this.after(ms, resolve));
 
+  /** Of no length. Who waits turn by turn for something to happen later is to sleep instead. */
   readonly turn = (): Promise<void> => this.sleep(0);
+
+  readonly movesByItself = false;
 
   readonly after = (ms: number, action: () => void): (() => void) => {
     this.#planned += 1;
@@ -36,6 +39,9 @@ export class VirtualClock implements EventClock {
     this.#push(event);
     return () => void this.#cancelled.add(event);
   };
+
+  readonly afterInBackground = (ms: number, action: () => void): (() => void) =>
+    this.after(ms, action);
 
   /** Runs events until `isDone`, at most up to the time `limitMs`. */
   async run(isDone: () => boolean, limitMs: number): Promise<VirtualRun> {

@@ -26,6 +26,16 @@ export type {
   Stream,
 } from "./gpu.ts";
 export {
+  CALM_CONDUCT,
+  createModelGpu,
+  MODEL_DEVICE,
+  outOfMemory,
+  type ModelConduct,
+  type ModelContextView,
+  type ModelDevice,
+  type ModelWork,
+} from "./model-gpu.ts";
+export {
   compareMail,
   compareVadd,
   compareVaddMutated,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Clock } from "../base/mod.ts";
+import type { EventClock } from "../base/mod.ts";
 import { GpuError } from "./error.ts";
 import type { GpuEvent, Stream } from "./gpu.ts";
 import { waitUntilIdle, waitUntilReached } from "./wait.ts";
@@ -14,7 +14,7 @@ function streamOf(isIdle: () => boolean): Stream {
 }
 
 /** A clock that moves `stepMs` whenever it is read, and by what is slept. */
-function steppingClock(stepMs: number): Clock & { readonly slept: number[] } {
+function steppingClock(stepMs: number): EventClock & { readonly slept: number[] } {
   let nowMs = 0;
   const slept: number[] = [];
   return {
@@ -25,6 +25,10 @@ function steppingClock(stepMs: number): Clock & { readonly slept: number[] } {
       nowMs += ms;
       return Promise.resolve();
     },
+    after: () => nothing,
+    afterInBackground: () => nothing,
+    turn: () => Promise.resolve(),
+    movesByItself: true,
   };
 }
 

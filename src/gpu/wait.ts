@@ -2,7 +2,7 @@
  * Waiting for a stream or an event by asking it: at once for what is nearly done, then ever more
  * seldom, so that the event loop runs and an endless kernel costs no core.
  */
-import { systemClock, type Clock } from "../base/mod.ts";
+import { systemClock, type EventClock } from "../base/mod.ts";
 import type { GpuEvent, Stream } from "./gpu.ts";
 
 /** How long to ask without a pause: longer than a small job's tail, shorter than anyone notices. */
@@ -17,7 +17,8 @@ const PAUSE_MS = 1;
 export type WaitOptions = {
   /** Gives up after this long; without it, never. */
   readonly timeoutMs?: number;
-  readonly clock?: Clock;
+  /** The machine's own, unless one says otherwise. */
+  readonly clock?: EventClock;
 };
 
 /** `timeout`: it was not done within the time given, and goes on all the same. */
@@ -41,8 +42,7 @@ async function waitUntil(isDone: () => boolean, options: WaitOptions): Promise<W
     if (isDone()) return "done";
     const waitedMs = clock.nowMs() - startMs;
     if (options.timeoutMs !== undefined && waitedMs >= options.timeoutMs) return "timeout";
-    if (waitedMs < SPIN_MS) continue;
-    if (waitedMs < TURNS_MS) await new Promise((resolve) => setImmediate(resolve));
-    else await clock.sleep(PAUSE_MS);
+    if (waitedMs >= TURNS_MS || !clock.movesByItself) await clock.sleep(PAUSE_MS);
+    else if (waitedMs >= SPIN_MS) await clock.turn();
   }
 }

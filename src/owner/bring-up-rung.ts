@@ -55,6 +55,8 @@ export type RungTools = {
 export type BringUpTools = RungTools & {
   readonly board: Board;
   readonly baseModule: ModuleReference;
+  /** Elements of the standing work; WORK_ELEMENTS where it is left out. */
+  readonly workElements?: number;
 };
 
 /** The name of the cause where a climb was ended from outside: nothing is wrong. */

@@ -22,7 +22,9 @@ import type { JobCause } from "./job.ts";
 export const WORK_INPUT = "work.input";
 export const WORK_OUTPUT = "work.output";
 
-export const WORK_BUFFER_BYTES = WORK_ELEMENTS * Float32Array.BYTES_PER_ELEMENT;
+/** Bytes of each of the work kernel's buffers. */
+export const workBufferBytes = (elements = WORK_ELEMENTS): number =>
+  elements * Float32Array.BYTES_PER_ELEMENT;
 
 /** The step that has taken hosts down, so that it is seen from afar in a log. */
 const BIND_TEXT = ">>> binding it to nvidia, other dies stay bound <<<";
@@ -72,18 +74,18 @@ async function findOrdinal(
 ): Promise<Result<number, BringUpFailure>> {
   const { number, keeper } = die;
   const at = { die: number, step: "initialise" } as const;
-  if (keeper.isInitialised()) skipRung(tools, at, "this die host has opened its backend");
-  const devices = keeper.isInitialised()
-    ? await keeper.initialise(link)
-    : await rung(tools, at, () => keeper.initialise(link));
-  if (!devices.ok) {
-    const { error } = devices;
-    return "step" in error ? err(error) : err({ step: "initialise", verdict: null, ...error });
-  }
-  const found = (ordinal: number): string => `${ordinal} of ${devices.value.length}`;
+  let devices: Result<readonly CountedDevice[], BringUpFailure>;
+  if (keeper.isInitialised()) {
+    skipRung(tools, at, "this die host has opened its backend");
+    const known = await keeper.initialise(link);
+    devices = known.ok ? known : err({ step: "initialise", verdict: null, ...known.error });
+  } else devices = await rung(tools, at, () => keeper.initialise(link));
+  if (!devices.ok) return devices;
+  const counted = devices.value;
+  const found = (ordinal: number): string => `${ordinal} of ${counted.length}`;
   return rung(tools, { die: number, step: "ordinals", found }, () => {
-    const ordinal = tools.board.ordinalOf(die.board, devices.value);
-    return Promise.resolve(ordinal === null ? err(noOrdinal(die, devices.value)) : ok(ordinal));
+    const ordinal = tools.board.ordinalOf(die.board, counted);
+    return Promise.resolve(ordinal === null ? err(noOrdinal(die, counted)) : ok(ordinal));
   });
 }
 
@@ -95,6 +97,7 @@ export async function makeResident(
 ): Promise<Result<Residence, BringUpFailure>> {
   const { number } = die;
   const module = tools.baseModule;
+  const bytes = workBufferBytes(tools.workElements);
   const take = <T>(
     step: BringUpStep,
     text: string,
@@ -115,13 +118,13 @@ export async function makeResident(
     const input = await link.call("resident", {
       die: number,
       buffer: WORK_INPUT,
-      bytes: WORK_BUFFER_BYTES,
+      bytes,
     });
     if (!input.ok) return input;
     const output = await link.call("resident", {
       die: number,
       buffer: WORK_OUTPUT,
-      bytes: WORK_BUFFER_BYTES,
+      bytes,
     });
     return output.ok
       ? ok([BigInt(input.value.address), BigInt(output.value.address)] as const)

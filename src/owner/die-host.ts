@@ -7,7 +7,7 @@ import {
   err,
   invariant,
   ok,
-  type Clock,
+  type EventClock,
   type Mutex,
   type Result,
 } from "../base/mod.ts";
@@ -20,6 +20,7 @@ import {
   type HostMessage,
   type HostRequest,
 } from "./frames.ts";
+import { STAGING_BYTES } from "./host-bytes.ts";
 import { HostDie } from "./host-die.ts";
 import { lossOf, refusalCause } from "./host-failure.ts";
 import { runJob } from "./host-job.ts";
@@ -32,7 +33,11 @@ export type DieHostOptions = {
   /** Opens the backend on the first `initialise`. */
   readonly openGpu: () => Result<OpenedGpu, GpuRefusal>;
   readonly write: (frame: Buffer) => void;
-  readonly clock: Clock;
+  readonly clock: EventClock;
+  /** Bytes of each die's staging buffer; STAGING_BYTES where it is left out. */
+  readonly stagingBytes?: number;
+  /** Takes an invariant that broke. Where it is left out, the process is to end by it. */
+  readonly onBug?: (error: unknown) => void;
 };
 
 type Reply<K extends HostCallName> = Promise<Result<HostCalls[K]["reply"], JobCause>>;
@@ -55,7 +60,11 @@ export class DieHost {
 
   /** Takes bytes from the owner. Requests for one die are done in order; dies do not wait. */
   receive(chunk: Buffer): void {
-    for (const frame of this.#read(chunk)) void this.#answer(frame as HostRequest);
+    for (const frame of this.#read(chunk)) {
+      const answered = this.#answer(frame as HostRequest);
+      if (this.#options.onBug === undefined) void answered;
+      else answered.catch(this.#options.onBug);
+    }
   }
 
   #send(message: HostMessage): void {
@@ -130,12 +139,14 @@ export class DieHost {
   #openContext(die: number, ordinal: number): Result<HostCalls["context"]["reply"], JobCause> {
     this.#checkMapped(die);
     // A bring-up that failed on a later rung begins again here, and must not make a second context.
-    const held = this.#dies.get(die);
-    if (held !== undefined) return ok({ device: held.die.context.device });
+    const before = this.#dies.get(die);
+    if (before !== undefined) return ok({ device: before.die.context.device });
     const context = this.#gpu().openContext(ordinal);
     if (!context.ok) return err(refusalCause(context.error));
     const note = (line: string): void => this.#send({ kind: "note", line });
-    this.#dies.set(die, { die: new HostDie(context.value, note), queue: createMutex() });
+    const { clock, stagingBytes = STAGING_BYTES } = this.#options;
+    const held = new HostDie(context.value, { clock, stagingBytes, note });
+    this.#dies.set(die, { die: held, queue: createMutex() });
     return ok({ device: context.value.device });
   }
 

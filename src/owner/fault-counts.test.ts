@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FAULT_NAMES_MAX, FAULT_REPEAT_MS, FaultCounts } from "./fault-counts.ts";
 
-test("the same line within a few seconds is one fault, another line or a later one is another", () => {
+test("the same line within a few seconds is one fault, another or a later one is two", () => {
   const faults = new FaultCounts();
   assert.equal(faults.add("xid 79", "a", 0), true);
   assert.equal(faults.add("xid 79", "a", FAULT_REPEAT_MS - 1), false);

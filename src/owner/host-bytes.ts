@@ -6,7 +6,7 @@
 import { fstatSync, ftruncateSync, readSync, writeSync } from "node:fs";
 import { constants } from "node:fs";
 
-import { fileCall, FileError, invariant } from "../base/mod.ts";
+import { fileCall, FileError, invariant, type EventClock } from "../base/mod.ts";
 import {
   waitUntilIdle,
   type DeviceBuffer,
@@ -23,7 +23,11 @@ import type { Filler } from "./pattern-source.ts";
 export const STAGING_BYTES = 16 * 1024 * 1024;
 
 /** What moves bytes to and from a die. */
-export type Carrier = { readonly stream: Stream; readonly staging: HostBuffer };
+export type Carrier = {
+  readonly stream: Stream;
+  readonly staging: HostBuffer;
+  readonly clock: EventClock;
+};
 
 /** A file that was opened for reading; `close` it whether or not it was read. */
 export type OpenRegion = { readonly fill: Filler; readonly close: () => void };
@@ -98,12 +102,12 @@ export async function upload(
   bytes: number,
   fill: Filler,
 ): Promise<void> {
-  const { stream, staging } = carrier;
+  const { stream, staging, clock } = carrier;
   for (let offset = 0; offset < bytes; offset += staging.bytes.length) {
     const chunkBytes = Math.min(staging.bytes.length, bytes - offset);
     fill(staging.bytes.subarray(0, chunkBytes), offset);
     stream.copyIn({ buffer: target, offset, bytes: chunkBytes }, staging, 0);
-    await waitUntilIdle(stream);
+    await waitUntilIdle(stream, { clock });
   }
 }
 
@@ -155,7 +159,7 @@ export async function downloadUnpinned(
 
 /** Moves a piece of ordinary memory through the staging buffer, chunk by chunk. */
 async function stagePiece(
-  { stream, staging }: Carrier,
+  { stream, staging, clock }: Carrier,
   { buffer, offset, bytes }: DeviceRange,
   piece: Uint8Array,
   way: "in" | "out",
@@ -164,17 +168,17 @@ async function stagePiece(
     const chunk = piece.subarray(at, at + staging.bytes.length);
     const range = { buffer, offset: offset + at, bytes: chunk.length };
     // What was staged before, by whomever, is on its way out until the stream is idle.
-    await waitUntilIdle(stream);
+    await waitUntilIdle(stream, { clock });
     if (way === "in") {
       staging.bytes.set(chunk);
       stream.copyIn(range, staging, 0);
     } else {
       stream.copyOut(staging, 0, range);
-      await waitUntilIdle(stream);
+      await waitUntilIdle(stream, { clock });
       chunk.set(staging.bytes.subarray(0, chunk.length));
     }
   }
-  await waitUntilIdle(stream);
+  await waitUntilIdle(stream, { clock });
 }
 
 /** Brings the first `bytes` bytes of `source` to `take`, in order. */
@@ -184,11 +188,11 @@ export async function download(
   bytes: number,
   take: (view: Uint8Array, offset: number) => void,
 ): Promise<void> {
-  const { stream, staging } = carrier;
+  const { stream, staging, clock } = carrier;
   for (let offset = 0; offset < bytes; offset += staging.bytes.length) {
     const chunkBytes = Math.min(staging.bytes.length, bytes - offset);
     stream.copyOut(staging, 0, { buffer: source, offset, bytes: chunkBytes });
-    await waitUntilIdle(stream);
+    await waitUntilIdle(stream, { clock });
     take(staging.bytes.subarray(0, chunkBytes), offset);
   }
 }

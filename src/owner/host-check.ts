@@ -2,9 +2,7 @@
  * The proof of a job's outputs, made in the die host while they are at hand: compared with a CPU
  * reference computed from the job's own inputs, and summed up.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
-
-import { err, ok, type Result } from "../base/mod.ts";
+import { err, ok, type EventClock, type Result } from "../base/mod.ts";
 import {
   catalogueKernel,
   compareMail,
@@ -40,9 +38,14 @@ type Comparison = {
   readonly readers: readonly ByteReader[];
   readonly compare: (tally: OutputTally, first: number, views: readonly Uint8Array[]) => void;
   readonly turnElements: number;
+  readonly clock: EventClock;
 };
 
-type Sum = JobCheck["sums"][number] & { readonly memory: BoundBuffer; readonly reader: ByteReader };
+type Sum = JobCheck["sums"][number] & {
+  readonly memory: BoundBuffer;
+  readonly reader: ByteReader;
+  readonly clock: EventClock;
+};
 
 const refuse = (message: string): Result<never, JobCause> =>
   err({ name: "check_argument", code: 0, call: "planCheck", message });
@@ -64,7 +67,8 @@ export function planCheck(
   for (const sum of check.sums) {
     const memory = bound[sum.argument]?.memory ?? null;
     if (memory === null) return refuse(`argument ${sum.argument} has no buffer to sum up`);
-    sums.push({ ...sum, memory, reader: outputReader(memory, carrier, SCALAR_BYTES[sum.type]) });
+    const reader = outputReader(memory, carrier, SCALAR_BYTES[sum.type]);
+    sums.push({ ...sum, memory, reader, clock: carrier.clock });
   }
   if (check.reference === null || check.extent === "none") {
     return ok(() => prove(check, null, sums));
@@ -107,7 +111,7 @@ function planComparison(
     else return refuse(`argument ${index} is filled by no source, so nothing is known of it`);
   }
   const turnElements = reference === "slow_add" ? SLOW_TURN_ELEMENTS : TURN_ELEMENTS;
-  return ok({ row, readers, compare: comparer, turnElements });
+  return ok({ row, readers, compare: comparer, turnElements, clock: carrier.clock });
 }
 
 /** The comparison with a kernel's reference, over bytes; null where the kernel has none. */
@@ -206,19 +210,19 @@ async function compareExtent(
     sinceTurn += SAMPLE_PAGE_ELEMENTS;
     if (sinceTurn < comparison.turnElements) continue;
     sinceTurn = 0;
-    await nextTurn();
+    await comparison.clock.turn();
   }
 }
 
 /** Compares the elements from `first` to before `end`, with turns of the event loop in between. */
 async function compareStretch(
-  { readers, compare, turnElements }: Comparison,
+  { readers, compare, turnElements, clock }: Comparison,
   tally: OutputTally,
   first: number,
   end: number,
 ): Promise<void> {
   for (let at = first; at < end; at += turnElements) {
-    if (at > first) await nextTurn();
+    if (at > first) await clock.turn();
     const bytes = (Math.min(at + turnElements, end) - at) * REFERENCE_BYTES;
     const views: Uint8Array[] = [];
     for (const read of readers) views.push(await read(at * REFERENCE_BYTES, bytes));
@@ -226,12 +230,12 @@ async function compareStretch(
   }
 }
 
-async function sumUp({ type, memory, reader }: Sum, tally: OutputTally): Promise<void> {
+async function sumUp({ type, memory, reader, clock }: Sum, tally: OutputTally): Promise<void> {
   const elementBytes = SCALAR_BYTES[type];
   const wholeBytes = memory.bytes - (memory.bytes % elementBytes);
   const turnBytes = TURN_ELEMENTS * elementBytes;
   for (let at = 0; at < wholeBytes; at += turnBytes) {
-    if (at > 0) await nextTurn();
+    if (at > 0) await clock.turn();
     const view = await reader(at, Math.min(turnBytes, wholeBytes - at));
     tally.sum = sumElements(tally.sum, type, view);
   }

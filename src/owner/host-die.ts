@@ -1,5 +1,5 @@
 /** A die inside its die host: its context, and what stays resident in it between jobs. */
-import { err, invariant, ok, type Result } from "../base/mod.ts";
+import { err, invariant, ok, type EventClock, type Result } from "../base/mod.ts";
 import {
   addOnes,
   catalogueKernel,
@@ -20,7 +20,7 @@ import {
 } from "../gpu/mod.ts";
 import { BufferShelf } from "./buffer-shelf.ts";
 import type { Collected } from "./frames.ts";
-import { download, STAGING_BYTES, type Carrier } from "./host-bytes.ts";
+import { download, type Carrier } from "./host-bytes.ts";
 import { refusalCause } from "./host-failure.ts";
 import { MappedFiles } from "./host-mapped.ts";
 import { PinnedArena } from "./host-memory.ts";
@@ -38,8 +38,17 @@ function granted<T>(result: Result<T, GpuRefusal>): Result<T, JobCause> {
   return result.ok ? result : err(refusalCause(result.error));
 }
 
+export type HostDieOptions = {
+  readonly clock: EventClock;
+  readonly stagingBytes: number;
+  /** Takes a line that an operator should see. */
+  readonly note: (line: string) => void;
+};
+
 export class HostDie {
   readonly context: GpuContext;
+  readonly clock: EventClock;
+  readonly #stagingBytes: number;
   readonly stream: Stream;
   /** Where the payloads of jobs lie, one job after the other. */
   readonly inputArena: PinnedArena;
@@ -53,9 +62,10 @@ export class HostDie {
   readonly #residents = new Map<string, DeviceBuffer>();
   #probes = 0;
 
-  /** `note` takes a line that an operator should see. */
-  constructor(context: GpuContext, note: (line: string) => void) {
+  constructor(context: GpuContext, { clock, stagingBytes, note }: HostDieOptions) {
     this.context = context;
+    this.clock = clock;
+    this.#stagingBytes = stagingBytes;
     this.stream = context.createStream();
     this.#modules = new ModuleCache(context);
     this.#shelf = new BufferShelf(context);
@@ -67,11 +77,11 @@ export class HostDie {
   /** What moves this die's bytes; its staging buffer is made on first use and kept. */
   carrier(): Result<Carrier, JobCause> {
     if (this.#staging === null) {
-      const staging = granted(this.context.allocateHost(STAGING_BYTES));
+      const staging = granted(this.context.allocateHost(this.#stagingBytes));
       if (!staging.ok) return staging;
       this.#staging = staging.value;
     }
-    return ok({ stream: this.stream, staging: this.#staging });
+    return ok({ stream: this.stream, staging: this.#staging, clock: this.clock });
   }
 
   /** The module, loaded on first use and again when its file has changed. */
@@ -136,8 +146,8 @@ export class HostDie {
       parameters: parameters.value,
     });
     if (!launched.ok) return err(refusalCause(launched.error));
-    if ((await waitUntilIdle(this.stream, { timeoutMs: PROBE_TIMEOUT_MS })) === "timeout")
-      return ok(false);
+    const limits = { timeoutMs: PROBE_TIMEOUT_MS, clock: this.clock };
+    if ((await waitUntilIdle(this.stream, limits)) === "timeout") return ok(false);
     const actual = new Uint8Array(bytes);
     await download(carrier.value, output.value, bytes, (view, at) => actual.set(view, at));
     const expected = referenceProbe(token);

@@ -147,7 +147,7 @@ async function bothOf<A, B>(first: Promise<A>, second: Promise<B>): Promise<read
  */
 async function letGo({ die, buffers }: Holdings): Promise<void> {
   try {
-    await waitUntilIdle(die.stream);
+    await waitUntilIdle(die.stream, { clock: die.clock });
     for (const buffer of buffers) die.giveBack(buffer);
     die.inputArena.trim();
     die.outputArena.trim();
@@ -172,7 +172,7 @@ const memoriesOf = (bound: readonly BoundArgument[]): readonly BoundBuffer[] =>
 
 /** Brings the outputs to where they go; those in page-locked memory were queued by the launch. */
 async function bringOut(carrier: Carrier, memories: readonly BoundBuffer[]): Promise<void> {
-  await waitUntilIdle(carrier.stream);
+  await waitUntilIdle(carrier.stream, { clock: carrier.clock });
   for (const { buffer, bytes, target } of memories) {
     if (target?.kind === "pieces") await downloadUnpinned(carrier, buffer, target.pieces);
     if (target?.kind === "file") {
@@ -216,7 +216,7 @@ async function launch(
   }
   const memories = memoriesOf(bound);
   for (const memory of memories) await bringIn(carrier, memory);
-  const { stream } = carrier;
+  const { stream, clock } = carrier;
   const { start, end } = die.events();
   const { grid, block, sharedBytes } = job;
   stream.record(start);
@@ -235,8 +235,8 @@ async function launch(
   }
   run.onLaunched();
   // The copies in have their own time: only the kernel's counts against the timeout.
-  await waitUntilReached(start);
-  const outcome = await waitUntilReached(end, { timeoutMs: job.timeoutMs });
+  await waitUntilReached(start, { clock });
+  const outcome = await waitUntilReached(end, { timeoutMs: job.timeoutMs, clock });
   if (outcome === "timeout") return err({ status: "timeout", cause: timeoutCause(job) });
   // Memory that others see is written once the kernel has ended in time, and never after a timeout
   // was told: its owner may have given it another use by then.

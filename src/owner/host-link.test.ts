@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { systemClock } from "../base/mod.ts";
 import { encodeFrame, type HostMessage, type HostRequest } from "./frames.ts";
 import { openHostLink, type HostLink, type HostTransport } from "./host-link.ts";
 import type { Job, JobResult } from "./job.ts";
@@ -38,7 +39,7 @@ function createPuppet(): Puppet {
     kill: () => void (kills += 1),
   };
   return {
-    link: openHostLink(transport),
+    link: openHostLink(transport, { clock: systemClock, onNote: () => undefined }),
     requests,
     say: (message) => data(encodeFrame(message)),
     sayBytes: (bytes) => data(bytes),

@@ -3,7 +3,7 @@
  * death. What carries the frames is an argument, so that tests run the same code over a host
  * in-process.
  */
-import { err, invariant, ok, type Result } from "../base/mod.ts";
+import { err, invariant, ok, type EventClock, type Result } from "../base/mod.ts";
 import {
   createFrameReader,
   encodeFrame,
@@ -117,10 +117,16 @@ type PendingCall = {
   readonly finish: ((result: JobResult) => void) | null;
 };
 
-/** Opens the link to a host that was just started. `onNote` takes what it has to say unasked. */
+export type HostLinkOptions = {
+  readonly clock: EventClock;
+  /** Takes what the host has to say unasked. */
+  readonly onNote: (line: string) => void;
+};
+
+/** Opens the link to a host that was just started. */
 export function openHostLink(
   transport: HostTransport,
-  onNote: (line: string) => void = () => undefined,
+  { clock, onNote }: HostLinkOptions,
 ): HostLink {
   const pending = new Map<number, PendingCall>();
   let nextId = 1;
@@ -183,7 +189,7 @@ export function openHostLink(
     died,
     kill,
     call: (call, body) => send(call, body, null) as never,
-    start: createStarter((body, finish) => send("start", body, finish)),
+    start: createStarter(clock, (body, finish) => send("start", body, finish)),
   };
 }
 
@@ -192,13 +198,17 @@ type SendStart = (
   finish: (result: JobResult) => void,
 ) => Promise<Result<unknown, HostFailure>>;
 
+/** Sends one job's start. */
+type SendJob = (finish: (result: JobResult) => void) => Promise<Result<unknown, HostFailure>>;
+
 /** Starts jobs, and knows whose turn it is: a host runs each die's one after the other. */
-function createStarter(sendStart: SendStart): HostLink["start"] {
+function createStarter(clock: EventClock, sendStart: SendStart): HostLink["start"] {
   /** The end of each die's latest job. */
   const lastJobs = new Map<number, Promise<unknown>>();
   return (die, job) => {
     const turn = lastJobs.get(die) ?? null;
-    const started = startJob(job, turn, (finish) => sendStart({ die, job }, finish));
+    const sendJob: SendJob = (finish) => sendStart({ die, job }, finish);
+    const started = startJob(clock, job, turn, sendJob);
     // Where a job takes the host with it, nobody's turn comes any more.
     const end = started.finished.then((result) => (endsHost(result) ? NEVER : result));
     lastJobs.set(die, end);
@@ -216,27 +226,27 @@ const endsHost = ({ status }: JobResult): boolean =>
  * launch, from when its turn came, and after it.
  */
 function startJob(
+  clock: EventClock,
   job: Job,
   turn: Promise<unknown> | null,
-  sendStart: (finish: (result: JobResult) => void) => Promise<Result<unknown, HostFailure>>,
+  sendJob: SendJob,
 ): StartedJob {
   let finish: (result: JobResult) => void = () => undefined;
   const finished = new Promise<JobResult>((resolve) => (finish = resolve));
   let hasTurn = turn === null;
   void turn?.then(() => (hasTurn = true));
-  const sent = sendStart((result) =>
+  const sent = sendJob((result) =>
     finish(result.status === "lost" && !hasTurn ? { ...result, wasWaiting: true } : result),
   );
-  const stuck = afterTurn(turn ?? Promise.resolve(), () => {
-    const timer = setTimeout(finish, prepareMs(job), { status: "timeout", cause: stuckCause(job) });
-    return () => clearTimeout(timer);
-  });
+  const stuck = afterTurn(turn ?? Promise.resolve(), () =>
+    clock.after(prepareMs(job), () => finish({ status: "timeout", cause: stuckCause(job) })),
+  );
   const launched = sent.then((result) => {
     stuck.cancel();
     if (!result.ok) return result;
     const timeout: JobResult = { status: "timeout", cause: timeoutCause(job) };
-    const timer = setTimeout(finish, silenceMs(job), timeout);
-    void finished.then(() => clearTimeout(timer));
+    const callOff = clock.after(silenceMs(job), () => finish(timeout));
+    void finished.then(callOff);
     return ok(undefined);
   });
   return { launched, finished };

@@ -48,10 +48,10 @@ export function outputReader(
   return deviceReader(buffer, carrier);
 }
 
-function deviceReader(buffer: DeviceBuffer, { stream, staging }: Carrier): ByteReader {
+function deviceReader(buffer: DeviceBuffer, { stream, staging, clock }: Carrier): ByteReader {
   return async (offset, bytes) => {
     stream.copyOut(staging, 0, { buffer, offset, bytes });
-    await waitUntilIdle(stream);
+    await waitUntilIdle(stream, { clock });
     return staging.bytes.subarray(0, bytes);
   };
 }

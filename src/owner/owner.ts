@@ -2,11 +2,13 @@
  * The owner's operations, over the table of dies. Each is one thing an operator can ask for; all
  * may be under way at once, and the window decides who goes when.
  */
-import { ok, type Result } from "../base/mod.ts";
+import { err, ok, type Result } from "../base/mod.ts";
 import { catalogueKernel, launchShape, WORK_ELEMENTS } from "../gpu/mod.ts";
-import { bindDie, WORK_BUFFER_BYTES, WORK_INPUT, WORK_OUTPUT } from "./bring-up.ts";
+import { bindDie, WORK_INPUT, WORK_OUTPUT, workBufferBytes } from "./bring-up.ts";
+import { refusalOf } from "./bring-up-rung.ts";
 import { DieTable, refuse, type OwnerOptions, type Serving } from "./die-table.ts";
 import type { Die, PendingWork } from "./die.ts";
+import { climbLadder } from "./ladder.ts";
 import {
   describeCause,
   type Job,
@@ -33,7 +35,7 @@ export function createOwner(
   },
 ): Owner {
   const table = new DieTable(options);
-  return {
+  const owner: Owner = {
     discover: () => table.discover(),
     online: async (number) => {
       const die = await table.dieOf(number);
@@ -50,6 +52,8 @@ export function createOwner(
     read: (number) => inTurn(table, number, (die) => read(table, die)),
     count: () => count(table),
     status: () => status(table),
+    retry: (number) => table.wedges.allow(number),
+    ladder: (climbOptions) => climbLadder(table, owner, climbOptions),
     run: (number, job) => run(table, number, job),
     leave: () => {
       table.isLeaving = true;
@@ -60,6 +64,7 @@ export function createOwner(
       }
     },
   };
+  return owner;
 }
 
 /** Does `task` once no other `work` or `read` of that die is under way. */
@@ -78,23 +83,26 @@ function workJob(work: {
   readonly iters: number;
   readonly baseModule: ModuleReference;
   readonly workTimeoutMs: number;
+  readonly workElements?: number;
 }): Job {
   const kernel = catalogueKernel("slow_add");
+  const elements = work.workElements ?? WORK_ELEMENTS;
+  const bytes = workBufferBytes(elements);
   return {
     module: work.baseModule,
     entry: kernel.entry,
-    ...launchShape(kernel, WORK_ELEMENTS),
+    ...launchShape(kernel, elements),
     sharedBytes: 0,
     timeoutMs: work.workTimeoutMs,
     arguments: [
-      { kind: "resident", buffer: WORK_OUTPUT, bytes: WORK_BUFFER_BYTES, source: null },
+      { kind: "resident", buffer: WORK_OUTPUT, bytes, source: null },
       {
         kind: "resident",
         buffer: WORK_INPUT,
-        bytes: WORK_BUFFER_BYTES,
+        bytes,
         source: { kind: "pattern", pattern: { kind: "work", seed: work.seed } },
       },
-      { kind: "scalar", type: "u32", value: String(WORK_ELEMENTS) },
+      { kind: "scalar", type: "u32", value: String(elements) },
       { kind: "scalar", type: "u32", value: String(work.iters) },
     ],
   };
@@ -112,8 +120,8 @@ async function probe(table: DieTable, number: number): Promise<Result<ProbeRepor
   if (!lease.ok) return lease;
   try {
     const wasBound = driver.isBound(number);
-    const bound = await bindDie(table.options, number);
-    if (!bound.ok) return refuse("bring_up_failed", describeCause(bound.error.cause));
+    const bound = await bindDie(table.tools, number);
+    if (!bound.ok) return err(refusalOf(bound.error));
     const counted = await countDevices(table, found.value);
     if (!counted.ok) return counted;
     const { address } = found.value.board;
@@ -152,7 +160,7 @@ async function work(
     settleResult(table, serving.value, result);
     return result;
   });
-  const pending: PendingWork = { seed, iters, finished, lostCause: null };
+  const pending: PendingWork = { seed, iters, finished, lostCause: null, wasRead: false };
   die.pending = pending;
   const launched = await started.launched;
   if (launched.ok) return ok({ die: number, seed, iters, gridBlocks: job.grid[0] });
@@ -186,16 +194,18 @@ async function read(table: DieTable, die: Die): Promise<Result<ReadReport, Owner
     // Asked again: the die may have been lost, and brought back, while this waited for its turn.
     const lateCause = lostCauseOf(pending);
     if (lateCause !== null) return refuseLostWork(die, pending, lateCause);
+    const elements = table.options.workElements ?? WORK_ELEMENTS;
     const collected = await link.call("collect", {
       die: number,
       buffer: WORK_OUTPUT,
-      elements: WORK_ELEMENTS,
+      elements,
       seed,
       iters,
     });
     if (!collected.ok) return table.settle(die, link, collected.error);
     const { kernelNs } = result.measures;
-    const pass = collected.value.bad === 0 && collected.value.checked === WORK_ELEMENTS;
+    pending.wasRead = true;
+    const pass = collected.value.bad === 0 && collected.value.checked === elements;
     return ok({ die: number, seed, iters, kernelNs, pass, ...collected.value });
   } finally {
     lease.release();

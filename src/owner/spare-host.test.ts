@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 
+import { VirtualClock } from "../base/mod.ts";
 import type { HostLauncher } from "./host-link.ts";
 import { createSpareLauncher } from "./spare-host.ts";
 
@@ -23,19 +24,25 @@ function createHosts(): {
   return { launch, ends };
 }
 
-function createBench(context: TestContext): ReturnType<typeof createHosts> & {
+function createBench(): ReturnType<typeof createHosts> & {
   readonly take: HostLauncher;
+  /** Lets whatever was planned come to pass. */
+  readonly wait: () => Promise<unknown>;
 } {
-  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const clock = new VirtualClock();
   const hosts = createHosts();
-  return { ...hosts, take: createSpareLauncher(hosts.launch) };
+  return {
+    ...hosts,
+    take: createSpareLauncher(hosts.launch, clock),
+    wait: () => clock.run(() => false, Infinity),
+  };
 }
 
-test("createSpareLauncher() hands out the host that was started in reserve", (context) => {
-  const { take, ends } = createBench(context);
+test("createSpareLauncher() hands out the host that was started in reserve", async () => {
+  const { take, ends, wait } = createBench();
   assert.equal(take().pid, 0);
   assert.equal(ends.length, 1, "the reserve waits for the bring-up under way");
-  context.mock.timers.tick(1000);
+  await wait();
   assert.equal(ends.length, 2);
   const spare = take();
   assert.equal(spare.pid, 1);
@@ -45,13 +52,13 @@ test("createSpareLauncher() hands out the host that was started in reserve", (co
   assert.equal(how, "was killed");
 });
 
-test("createSpareLauncher() starts a host where the reserve is not up, or has ended", (context) => {
-  const { take, ends } = createBench(context);
+test("createSpareLauncher() starts a host where the reserve is not up, or has ended", async () => {
+  const { take, ends, wait } = createBench();
   assert.deepEqual([take().pid, take().pid], [0, 1]);
-  context.mock.timers.tick(1000);
+  await wait();
   assert.equal(ends.length, 3);
   ends[2]?.("was killed");
   assert.equal(take().pid, 3);
-  context.mock.timers.tick(1000);
+  await wait();
   assert.equal(take().pid, 4);
 });

@@ -3,22 +3,23 @@
  * time in which a die host is replaced, and can be done beforehand; the reserve opens no backend
  * and touches no device until it is taken.
  */
+import type { EventClock } from "../base/mod.ts";
 import type { HostLauncher, HostTransport } from "./host-link.ts";
 
 /** The reserve waits for this long, so that it does not compete with a bring-up under way. */
 const SPARE_DELAY_MS = 1000;
 
 /** A launcher that hands out the reserve where it is up, and starts a new one some time later. */
-export function createSpareLauncher(launch: HostLauncher): HostLauncher {
+export function createSpareLauncher(launch: HostLauncher, clock: EventClock): HostLauncher {
   let spare: Spare | null = null;
   let isPlanned = false;
   const plan = (): void => {
     if (isPlanned) return;
     isPlanned = true;
-    setTimeout(() => {
+    clock.afterInBackground(SPARE_DELAY_MS, () => {
       isPlanned = false;
       spare ??= openSpare(launch());
-    }, SPARE_DELAY_MS).unref();
+    });
   };
   return () => {
     const ready = spare;

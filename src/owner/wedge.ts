@@ -59,7 +59,9 @@ export class Wedges {
     this.#held.set(keyOf(die, step), { die, step, how: "hung", time, stepPid });
   }
 
-  /** Lets the die's rungs (null: those of all dies) be climbed again; returns what was held back. */
+  /**
+   * Lets the die's rungs (null: those of all dies) be climbed again; returns what was held back.
+   */
   allow(die: number | null): readonly Wedge[] {
     const freed = this.list().filter((wedge) => die === null || wedge.die === die);
     for (const wedge of freed) this.#held.delete(keyOf(wedge.die, wedge.step));
@@ -75,7 +77,7 @@ export class Wedges {
     const what = `die ${String(die)}: ${describeStep(step)} (${step})`;
     const { journalPath } = this.#options;
     const journal = journalPath === null ? "" : ` (journal ${journalPath})`;
-    const retry = `'holdfast ladder --retry', or 'retry ${String(die)}' at the owner's prompt`;
+    const retry = `'holdfast ladder --retry' or the prompt's 'retry ${String(die)}'`;
     if (how === "host_reset") {
       return (
         `${what} was under way at ${String(time)} when the machine was reset${journal}; it is not done ` +
