@@ -80,8 +80,8 @@ export class Wedges {
     const retry = `'holdfast ladder --retry' or the prompt's 'retry ${String(die)}'`;
     if (how === "host_reset") {
       return (
-        `${what} was under way at ${String(time)} when the machine was reset${journal}; it is not done ` +
-        `again by itself: 'holdfast doctor' says what to try, ${retry} tries it`
+        `${what} was under way at ${String(time)} when the machine was reset${journal}; it is ` +
+        `not done again by itself: 'holdfast doctor' says what to try, ${retry} tries it`
       );
     }
     const stuck = stepPid === null ? "" : ` in process ${String(stepPid)}`;
