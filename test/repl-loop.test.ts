@@ -111,7 +111,7 @@ test("loop: help names every command", async () => {
   const [first, ...rest] = await answers("help");
   const usages = [
     ...["discover", "online <die>", "probe <die>", "swap <die>", "work <die> <seed> <iters>"],
-    ...["read <die>", "count", "status", "help"],
+    ...["read <die>", "count", "status", "retry <die>", "help"],
     ...["drain", "park", "resume", "teardown", "shutdown|quit|exit"],
   ];
   assert.equal(first, `commands: ${usages.join(" | ")}`);

@@ -18,6 +18,8 @@ export type HostKeeperOptions = {
 
 /** A host that is about to end, and what it has destroyed. */
 export type HostTeardown = { readonly link: HostLink; readonly dies: readonly DieTeardown[] };
+/** A host that was started to see what the driver counts by now. */
+export type Scout = { readonly link: HostLink; readonly devices: readonly DeviceInfo[] };
 
 export class HostKeeper {
   readonly #options: HostKeeperOptions;
@@ -25,6 +27,7 @@ export class HostKeeper {
   #devices: readonly DeviceInfo[] | null = null;
   /** Hosts whose process has not ended yet, the living one too. */
   readonly #running = new Set<HostLink>();
+  #condemned: JobCause | null = null;
 
   constructor(options: HostKeeperOptions) {
     this.#options = options;
@@ -43,11 +46,52 @@ export class HostKeeper {
   /** The living host; one is started where there is none. */
   link(): HostLink {
     if (this.#link !== null) return this.#link;
+    return this.#adopt(this.#open());
+  }
+
+  /**
+   * Starts a second host beside the living one and opens the backend in it: CUDA counts its devices
+   * once a process, so that only a new one counts a die that was bound since.
+   */
+  async scout(): Promise<Result<Scout, HostFailure>> {
+    const link = this.#open();
+    const opened = await link.call("initialise", {});
+    if (opened.ok) return ok({ link, devices: opened.value.devices });
+    link.kill(opened.error.cause);
+    return err(opened.error);
+  }
+
+  /** Ends the living host, which is told `cause`, and puts the scout in its place. */
+  replace({ link, devices }: Scout, cause: JobCause): void {
+    if (this.#link !== null) this.kill(this.#link, cause);
+    this.#adopt(link);
+    this.#devices = devices;
+  }
+
+  /** It has a context of a die that is gone: it is ended before one is made in it again. */
+  condemn(cause: JobCause): void {
+    this.#condemned = cause;
+  }
+
+  /** Ends the host where it is condemned. Preconditions: nothing of its group is under way. */
+  endCondemned(): void {
+    if (this.#condemned !== null && this.#link !== null) this.kill(this.#link, this.#condemned);
+  }
+
+  get isCondemned(): boolean {
+    return this.#condemned !== null;
+  }
+
+  #open(): HostLink {
     const link = openHostLink(this.#options.launch(), this.#options);
-    this.#link = link;
     this.#running.add(link);
-    void link.died.then((cause) => this.#forget(link, cause));
     void link.ended.then(() => this.#running.delete(link));
+    return link;
+  }
+
+  #adopt(link: HostLink): HostLink {
+    this.#link = link;
+    void link.died.then((cause) => this.#forget(link, cause));
     const windowDie = this.#options.windowDie();
     if (windowDie !== null) void link.call("window", { die: windowDie });
     return link;
@@ -89,6 +133,7 @@ export class HostKeeper {
     if (!done.ok) return done;
     if (this.#link === link) this.#link = null;
     this.#devices = null;
+    this.#condemned = null;
     return ok({ link, dies: done.value.dies });
   }
 
@@ -96,6 +141,7 @@ export class HostKeeper {
     if (this.#link !== link) return;
     this.#link = null;
     this.#devices = null;
+    this.#condemned = null;
     this.#options.onDeath(cause, link.pid);
   }
 }

@@ -68,9 +68,6 @@ function granted<T>(result: Result<T, OwnerRefusal>): T {
 const codeOf = (result: Result<unknown, OwnerRefusal>): string =>
   result.ok ? "ok" : result.error.code;
 
-/** A kernel of so many polls takes a few hundred milliseconds. */
-const LONG_POLLS = 200;
-
 async function bringAllUp({ owner }: Bench): Promise<void> {
   for (let die = 0; die < DIES; die++) granted(await owner.online(die));
 }
@@ -80,10 +77,11 @@ for (const slot of ["sim", "direct"] as const) {
     const bench = createBench({ slot });
     const { owner, script } = bench;
     await bringAllUp(bench);
-    script.pollsPerLaunch = LONG_POLLS;
+    script.heldKernel = "slow_add";
     granted(await owner.work(0, 1, 2));
     // Behind a window this one waits until the first has ended: accepted all the same.
     const waits = owner.work(1, 3, 4);
+    if (slot === "direct") await waits;
     const drained = owner.drain();
     const again = owner.drain();
     assert.equal((await owner.status()).mode, "draining");
@@ -95,6 +93,7 @@ for (const slot of ["sim", "direct"] as const) {
     ]) {
       assert.equal(codeOf(refused), "draining");
     }
+    script.heldKernel = null;
     granted(await waits);
     const report = await drained;
     assert.deepEqual([report.mode, report.endedBadly, report.left.length], ["drained", 0, 0]);
@@ -102,7 +101,6 @@ for (const slot of ["sim", "direct"] as const) {
     assert.deepEqual(await again, report);
     for (const die of [0, 1]) assert.equal(granted(await owner.read(die)).pass, true);
     owner.resume();
-    script.pollsPerLaunch = 0;
     granted(await owner.work(0, 1, 2));
     assert.equal(granted(await owner.read(0)).pass, true);
     await owner.leave();
@@ -169,11 +167,12 @@ test("resume ends a drain and a park that are under way", async () => {
   const bench = createBench({ slot: "direct" });
   const { owner, script } = bench;
   await bringAllUp(bench);
-  script.pollsPerLaunch = LONG_POLLS;
+  script.heldKernel = "slow_add";
   granted(await owner.work(0, 1, 2));
   const [drained, parked] = [owner.drain(), owner.park()];
   owner.resume();
   assert.deepEqual([(await drained).mode, (await parked).mode], ["serving", "serving"]);
+  script.heldKernel = null;
   assert.equal(granted(await owner.read(0)).pass, true);
   granted(await owner.swap(1));
   await owner.leave();

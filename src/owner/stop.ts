@@ -1,4 +1,4 @@
-/** The owner's last two levels: everything destroyed in order, and leaving with nothing destroyed. */
+/** The owner's last levels: everything destroyed in order, or leaving with nothing destroyed. */
 import { ok, type Result } from "../base/mod.ts";
 import { refuse, type DieTable } from "./die-table.ts";
 import type { HostKeeper, HostTeardown } from "./host-keeper.ts";
@@ -86,10 +86,7 @@ export async function leave(table: DieTable): Promise<void> {
   table.gate.leave();
   table.windows.close(refuse("leaving", message));
   const running = table.keepers().flatMap((keeper) => keeper.running());
-  for (const keeper of table.keepers()) {
-    const link = keeper.current();
-    if (link !== null) keeper.kill(link, { name: "leaving", code: 0, call: "leave", message });
-  }
+  for (const link of running) link.kill({ name: "leaving", code: 0, call: "leave", message });
   // The driver closes the dies as the hosts go: until then the slot stays mapped, and whoever holds
   // it stays alive.
   if (!(await hasEnded(table, running, LEAVE_WAIT_MS))) {

@@ -9,6 +9,7 @@ import {
   onlineLine,
   probeLine,
   readLine,
+  retryLine,
   statusLines,
   swapLine,
   teardownLines,
@@ -90,6 +91,12 @@ export const COMMANDS: readonly Command[] = [
     run: runStatus,
   },
   {
+    names: ["retry"],
+    arguments: ["die"],
+    summary: "lets rungs be climbed again that reset the machine, or that hang",
+    run: runRetry,
+  },
+  {
     names: ["help"],
     arguments: [],
     summary: "these lines",
@@ -165,6 +172,11 @@ async function tell<T>(
 ): Promise<CommandOutcome> {
   log(lineOf(await answer));
   return "continue";
+}
+
+function runRetry({ owner, log }: CommandContext, { die }: CommandValues): Promise<CommandOutcome> {
+  log(retryLine(die, owner.retry(die)));
+  return Promise.resolve("continue");
 }
 
 function runHelp({ log }: CommandContext): Promise<CommandOutcome> {

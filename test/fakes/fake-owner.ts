@@ -137,6 +137,15 @@ class InMemoryOwner implements FakeOwner {
     }));
   };
 
+  readonly retry: Owner["retry"] = (die) => {
+    this.calls.push(`retry ${String(die)}`);
+    const held = { step: "bind", how: "host_reset", time: null, stepPid: null } as const;
+    return die === 1 ? [{ die, ...held }] : [];
+  };
+
+  readonly ladder: Owner["ladder"] = () =>
+    this.#call("ladder", () => ({ rows: [], outcome: "complete", online: ALL }));
+
   readonly drain: Owner["drain"] = async () => {
     this.calls.push("drain");
     const names = [...this.#underWay];
