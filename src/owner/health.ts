@@ -32,8 +32,8 @@ const stuckCause: JobCause = {
   code: 0,
   call: "probe",
   message:
-    `the die host did not answer a probe for ${String(PROBE_SILENCE_MS_MAX)} ms, so it is stuck in ` +
-    "a driver call; it is replaced",
+    `the die host did not answer a probe for ${String(PROBE_SILENCE_MS_MAX)} ms, so it is stuck ` +
+    "in a driver call; it is replaced",
 };
 
 const offBusCause: JobCause = {
