@@ -45,7 +45,7 @@ test("the same line within a few seconds is one", async () => {
   assert.equal(bench.lines.filter((line) => line.includes("xid 48")).length, 1);
 });
 
-test("a die's own Xid has it asked at once; one that answers is ready, and the count stays", async () => {
+test("a Xid of the die has it asked at once; one that answers is ready, counted", async () => {
   const bench = await benchWith("direct", [0]);
   bench.emit({ die: 0, xid: 48, text: "DBE" });
   await bench.pass(1);
@@ -93,7 +93,7 @@ test("a die that fell off the bus is lost, and comes back once it is there again
   assert.ok(read.ok && read.value.pass);
 });
 
-test("a direct die off the bus is not brought up while it is gone, with growing pauses", async () => {
+test("a direct die off the bus is not brought up while it is gone", async () => {
   const bench = await benchWith("direct", [0]);
   bench.script.presence.set(0, "off_bus");
   bench.script.wrong.add(addressOfDie(0));
@@ -120,7 +120,7 @@ test("a die that keeps failing is tried again with pauses that grow up to a boun
   assert.ok(late >= 18 && late <= 40, `${String(late)} rungs in ten of the longest pauses`);
 });
 
-test("behind a window an unmapped die is asked by whoever wants it next, not by a swap", async () => {
+test("behind a window an unmapped die is asked when it is mapped, not by a swap", async () => {
   const bench = await benchWith("sim", [0, 1]);
   const moves = bench.script.steps.length;
   bench.emit({ die: 0, xid: 79, text: "gone" });
@@ -173,7 +173,7 @@ test("a lost slot loses its dies and frees the window; they come back on demand"
   assert.equal((await statusOf(bench)).activeDie, 1);
 });
 
-test("a die at work is not asked, and one that fell off beside it does not take its work", async () => {
+test("a die at work is not asked, and loss beside it does not take its work", async () => {
   const bench = await benchWith("sim", [0, 1]);
   bench.script.isHeld = true;
   assert.ok((await bench.take(bench.owner.work(1, 7, 8))).ok);

@@ -105,7 +105,9 @@ export function createBoardBench(options: {
       invariant(how === "done", `what was waited for came: ${how}`);
       return promise;
     },
-    pass: async (ms) => void (await clock.run(() => false, clock.nowMs() + ms)),
+    pass: async (ms) => {
+      await clock.run(() => false, clock.nowMs() + ms);
+    },
   };
 }
 
@@ -166,7 +168,9 @@ function createScriptedBoard(options: {
       bind: (die) => step(`bind ${String(die)}`, () => void script.bound.add(die)),
       unbind: (die) => step(`unbind ${String(die)}`, () => void script.bound.delete(die)),
       holders: () => Promise.resolve([]),
-      restore: async (die) => void (await step(`restore ${String(die)}`, () => undefined)),
+      restore: async (die) => {
+        await step(`restore ${String(die)}`, () => undefined);
+      },
     },
     discover: () =>
       Promise.resolve(
