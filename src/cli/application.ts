@@ -148,6 +148,7 @@ export function createApplication(version: () => string): Application<CliContext
     owner,
     run,
     ...BRIDGE_COMMANDS,
+    ...BOARD_COMMANDS,
     devices,
     ...BOARD_COMMANDS,
   });
