@@ -1,7 +1,8 @@
 /** What a probe process does: its jobs one after another, telling of each as it ends. */
 import { closeSync, constants, openSync } from "node:fs";
 import { join } from "node:path";
-import { toFileError } from "../base/mod.ts";
+import { FileError, toFileError } from "../base/mod.ts";
+import { BAR_SWAP_PATH, BAR_SWAP_VERSION, openBarSwap } from "../board/mod.ts";
 import { reportLibcuda } from "../gpu-cuda/mod.ts";
 import type { ProbeJob, ProbeResult } from "./prober.ts";
 import { readProbe } from "./recorded-prober.ts";
@@ -16,7 +17,28 @@ export function runProbeJob(job: ProbeJob): ProbeResult {
     case "libcuda":
       return libcudaProbe();
     case "slot":
-      return { state: "not_asked" };
+      return slotProbe();
+  }
+}
+
+/** More dies than any board has. */
+const DIES_MAX = 32;
+
+/** Asks and changes nothing. The descriptor is closed with the process, which releases nothing. */
+function slotProbe(): ProbeResult {
+  try {
+    const device = openBarSwap(BAR_SWAP_PATH);
+    const { version, dieCount, occupant, holderPid } = device.query();
+    if (version !== BAR_SWAP_VERSION) {
+      const message = `it speaks version ${version} of its calls, we ${BAR_SWAP_VERSION}`;
+      return { state: "failed", code: "VERSION", message };
+    }
+    const count = Math.min(dieCount, DIES_MAX);
+    const addresses = Array.from({ length: count }, (_, die) => device.die(die).address);
+    return { state: "slot", answer: { dieCount, occupant, holderPid, addresses } };
+  } catch (error) {
+    if (!(error instanceof FileError)) return ffiFailure(error);
+    return { state: "failed", code: error.code, message: error.message };
   }
 }
 
@@ -35,7 +57,11 @@ function libcudaProbe(): ProbeResult {
   try {
     return { state: "libcuda", report: reportLibcuda() };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { state: "failed", code: "NO_FFI", message: message.split("\n", 1)[0] ?? "" };
+    return ffiFailure(error);
   }
+}
+
+function ffiFailure(error: unknown): ProbeResult {
+  const message = error instanceof Error ? error.message : String(error);
+  return { state: "failed", code: "NO_FFI", message: message.split("\n", 1)[0] ?? "" };
 }
