@@ -4,16 +4,17 @@
  */
 import { ok, type EventClock, type Log } from "../base/mod.ts";
 import { BarSwapSlot } from "./bar-swap-slot.ts";
-import type { Board, BoardDie, BoardEvent, Presence } from "./board.ts";
-import { boardStep, STEP_TIMEOUTS, type StepOutcome, type StepTimeouts } from "./board-step.ts";
+import type { Board, BoardDie, BoardEvent } from "./board.ts";
+import { STEP_TIMEOUTS, type StepOutcome, type StepTimeouts } from "./board-step.ts";
 import type { KernelLogSource } from "./kernel-log.ts";
 import { createKernelWatch } from "./kernel-watch.ts";
 import { ordinalByAddress } from "./ordinal.ts";
 import { createPciDriver } from "./pci-driver.ts";
 import { parsePciAddress } from "./pci-address.ts";
 import { gpuName, readPciFunction } from "./pci-function.ts";
+import { presenceOf } from "./presence.ts";
 import type { SlotDie } from "./step-protocol.ts";
-import { createStepRunner, type StepLauncher, type StepRunner } from "./step-runner.ts";
+import { createStepRunner, type StepLauncher } from "./step-runner.ts";
 
 export type BarSwapBoardOptions = {
   /** `/`, or a folder that stands for it. */
@@ -95,17 +96,6 @@ function boardDie(root: string, { address }: SlotDie, die: number): BoardDie {
   const parsed = parsePciAddress(address);
   const found = parsed === null ? null : readPciFunction(root, parsed);
   return { die, address, name: found === null ? "not on the bus" : gpuName(found) };
-}
-
-async function presenceOf(
-  steps: StepRunner,
-  name: string | undefined,
-  timeouts: StepTimeouts,
-): Promise<Presence> {
-  if (name === undefined) return "unknown";
-  const at = { call: "presence", name: "config read", timeoutMs: timeouts.presenceMs } as const;
-  const looked = await boardStep(steps, at, { name });
-  return looked.ok ? looked.value.presence : "unknown";
 }
 
 type SlotWatch = Pick<Board, "watch"> & { readonly close: () => void };

@@ -9,6 +9,7 @@ import { climb } from "./climb.ts";
 import { Die } from "./die.ts";
 import { FaultCounts } from "./fault-counts.ts";
 import type { HostFailure } from "./frames.ts";
+import { Health } from "./health.ts";
 import { HostKeeper } from "./host-keeper.ts";
 import type { HostLauncher, HostLink } from "./host-link.ts";
 import type { Journal } from "./journal.ts";
@@ -57,6 +58,7 @@ export class DieTable {
   readonly #keepers = new Map<number, HostKeeper>();
   readonly tools: BringUpTools;
   readonly wedges: Wedges;
+  readonly health: Health;
   /** Faults that name no die. */
   readonly faults = new FaultCounts();
   /** Who watches the climbs; null where nobody does. */
@@ -82,6 +84,7 @@ export class DieTable {
       onFailure: (die, failure) => this.#onMoveFailure(die, failure),
       keeperOf: (group) => this.#keeperOf(group),
     });
+    this.health = new Health(this);
     log(`owner: slot ${board.slotKind}`);
   }
 
@@ -103,6 +106,7 @@ export class DieTable {
     for (const board of found.value.slice(0, DIES_MAX)) {
       if (!this.#dies.has(board.die)) this.#dies.set(board.die, this.#createDie(board));
     }
+    this.health.start();
     const dies = this.dies().map(({ number, board, residence }) => ({
       die: number,
       address: board.address,
@@ -169,7 +173,11 @@ export class DieTable {
     const lease = await this.lease(die.number);
     if (!lease.ok) return lease;
     const link = die.keeper.current();
-    if (die.isOnline && link !== null) return ok({ die, lease: lease.value, link });
+    if (die.isOnline && link !== null) {
+      const serving = { die, lease: lease.value, link };
+      // What was noticed while it was not mapped, or at work, is looked into before it works on.
+      if (!die.isCheckDue || (await this.health.probe(serving))) return ok(serving);
+    }
     lease.value.release();
     return ok(null);
   }
@@ -289,23 +297,28 @@ export class DieTable {
       if (die.keeper !== keeper || die.state === "discovered" || die.state === "in-slot") continue;
       if (die.state !== "faulted" && die.state !== "lost") die.lose("lost", cause);
       log(` die ${String(die.number)}: ${die.state}: ${cause.message}`);
-      if (die.wasServing) this.#restore(die);
+      if (die.wasServing) void this.restore(die);
     }
   }
 
   /** After `resume`: brings back what was lost while nothing was to be started. */
   restoreWanted(): void {
-    for (const die of this.dies()) if (die.isWanted && !die.isOnline) this.#restore(die);
+    for (const die of this.dies()) if (die.isWanted && !die.isOnline) void this.restore(die);
   }
 
   /**
-   * Brings a die back unasked. Behind a window it comes back on demand: moving the window now would
-   * thrash. While the owner stops, one does that is needed for work that was accepted.
+   * Brings a die back unasked; in vain, it is tried again later. Behind a window it comes back on
+   * demand: moving the window now would thrash. While the owner stops, one does that is needed for
+   * work that was accepted.
    */
-  #restore(die: Die): void {
-    if (this.options.board.slotKind !== "direct" || this.gate.workRefusal() !== null) return;
+  async restore(die: Die): Promise<void> {
+    if (this.options.board.slotKind !== "direct") return;
+    if (this.gate.workRefusal() !== null) {
+      die.retry = null;
+      return;
+    }
     const isBack = this.#bringBack(die);
-    void this.gate.track(`bringing die ${String(die.number)} back`, isBack, (isWell) => isWell);
+    await this.gate.track(`bringing die ${String(die.number)} back`, isBack, (isWell) => isWell);
   }
 
   /** True where it serves again. */
@@ -315,8 +328,10 @@ export class DieTable {
     const name = `die ${String(die.number)}`;
     if (!back.ok) {
       this.options.log(` ${name}: not back yet: ${back.error.message}`);
+      if (!this.gate.isLeaving) this.health.retryLater(die);
       return false;
     }
+    die.retry = null;
     die.restarts += 1;
     const tookMs = Math.round(this.options.clock.nowMs() - startMs);
     this.options.log(` ${name}: serving again after ${String(tookMs)} ms`);

@@ -59,6 +59,7 @@ export {
   type DieState,
   type DieStatus,
   type DrainReport,
+  type FaultCount,
   type OnlineReport,
   type Owner,
   type OwnerRefusal,

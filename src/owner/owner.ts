@@ -96,7 +96,7 @@ async function online(
 ): Promise<Result<OnlineReport, OwnerRefusal>> {
   const die = await table.dieOf(number);
   if (!die.ok) return die;
-  if (die.value.isOnline) await checkHealth(table, die.value);
+  if (die.value.isOnline) await table.health.check(die.value);
   return table.bringOnline(die.value);
 }
 
@@ -281,28 +281,8 @@ async function countDevices(table: DieTable, die: Die): Promise<Result<number, O
   return counted.ok ? ok(counted.value.devices) : table.settle(die, link, counted.error);
 }
 
-/** Asks a die that can answer now, without a swap, for the probe kernel and its memory. */
-async function checkHealth(table: DieTable, die: Die): Promise<void> {
-  const serving = table.tryServe(die);
-  if (serving === null) return;
-  const { lease, link } = serving;
-  try {
-    const module = table.options.baseModule;
-    const answer = await link.call("probe", { die: die.number, module });
-    if (!answer.ok) {
-      table.settle(die, link, answer.error);
-      return;
-    }
-    die.isReady = answer.value.right;
-    const memory = await link.call("memory", { die: die.number });
-    if (memory.ok) die.memory = memory.value;
-  } finally {
-    lease.release();
-  }
-}
-
 async function status(table: DieTable): Promise<OwnerStatus> {
-  await Promise.all(table.dies().map((die) => checkHealth(table, die)));
+  await Promise.all(table.dies().map((die) => table.health.check(die)));
   const dies = table.dies();
   const { board } = table.options;
   const windows = table.windows.statuses();
@@ -319,6 +299,7 @@ async function status(table: DieTable): Promise<OwnerStatus> {
     swapTimes: table.windows.swapTimes(),
     policy: table.windows.policy,
     windows,
+    faults: table.faults.list(),
   };
 }
 
@@ -337,6 +318,7 @@ const dieStatus = (table: DieTable, die: Die): DieStatus => ({
   restarts: die.restarts,
   lastCause: die.lastCause,
   waiting: table.windows.of(die.number).waitingFor(die.number),
+  faults: die.faults.list(),
 });
 
 /** Any job, on a die that is brought online for it where it is not. */

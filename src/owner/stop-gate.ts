@@ -97,6 +97,16 @@ export class StopGate {
     return lease;
   }
 
+  /** Counts something that may touch dies, e.g. ask their bus, until it has ended. */
+  async during<T>(touching: Promise<T>): Promise<T> {
+    this.#touches += 1;
+    try {
+      return await touching;
+    } finally {
+      this.#letGo();
+    }
+  }
+
   /** The same for a lease that is there at once, or is not. */
   touchNow(ask: () => Lease | null): Lease | null {
     const lease = this.touchRefusal() === null ? ask() : null;

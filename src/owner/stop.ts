@@ -84,6 +84,7 @@ export async function leave(table: DieTable): Promise<void> {
   const { board, log } = table.options;
   const message = "the owner has left";
   table.gate.leave();
+  table.health.stop();
   table.windows.close(refuse("leaving", message));
   const running = table.keepers().flatMap((keeper) => keeper.running());
   for (const link of running) link.kill({ name: "leaving", code: 0, call: "leave", message });

@@ -125,7 +125,7 @@ class InMemoryOwner implements FakeOwner {
       cudaInitialised: this.#online.size > 0,
       dies: ALL.map((die) => this.#dieStatus(die)),
       mode: this.#mode,
-      ...({ waiting: 0, swapTimes: null, policy: null, windows: [] } as const),
+      ...({ waiting: 0, swapTimes: null, policy: null, windows: [], faults: [] } as const),
     }));
 
   readonly run: Owner["run"] = (die, job) => {
@@ -192,7 +192,7 @@ class InMemoryOwner implements FakeOwner {
       memory: null,
       restarts: 0,
       lastCause: null,
-      waiting: 0,
+      ...{ waiting: 0, faults: [] },
     };
   }
 
