@@ -79,7 +79,7 @@ for (const until of BRING_UP_STEPS) {
   });
 }
 
-test("a bind that hangs leaves the die not bound, and is not tried twice while it hangs", async () => {
+test("a bind that hangs leaves the die not bound, and is not tried while it hangs", async () => {
   const bench = createBoardBench({ slot: "sim", dies: 3 });
   const { script, owner } = bench;
   script.livePids.add(4711);
@@ -167,7 +167,7 @@ test("a killed owner's rung is simply climbed again", async () => {
   assert.equal((await climb(bench)).outcome, "complete");
 });
 
-test("a host that does not count the second die is replaced, and the first one comes back", async () => {
+test("a host that does not count the second die is replaced, the first comes back", async () => {
   const bench = createBoardBench({ slot: "sim", dies: 2 });
   bench.script.countsBoundAlone = true;
   const report = await climb(bench);
@@ -183,7 +183,7 @@ test("a host that does not count the second die is replaced, and the first one c
   assert.equal(bench.hosts(), 1);
 });
 
-test("control: where a new host would not count it either, the old one is left in peace", async () => {
+test("control: where a new host would not count it either, the old one stays", async () => {
   const bench = createBoardBench({ slot: "sim", dies: 2 });
   bench.script.countsBoundAlone = true;
   assert.ok((await bench.take(bench.owner.online(0))).ok);
