@@ -118,7 +118,7 @@ function createSlotWatch(slot: BarSwapSlot, clock: EventClock): SlotWatch {
     let isStopped = false;
     let callOff: () => void = () => undefined;
     const lookLater = (): void => {
-      callOff = clock.after(SLOT_LOOK_MS, () => void look());
+      callOff = clock.afterInBackground(SLOT_LOOK_MS, () => void look());
     };
     const look = async (): Promise<void> => {
       const loss = await slot.look();

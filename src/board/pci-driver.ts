@@ -137,7 +137,7 @@ class PciDriver {
     const { address } = found;
     const before = this.#driverOf(address);
     if (before === NVIDIA) return ok(undefined);
-    if (before !== null) return takenBy(before, address);
+    if (before !== null) return takenBy("bind", before, address);
     const ready = await this.#mayBind(found);
     if (!ready.ok) return ready;
     const { steps, timeouts } = this.#options;
@@ -155,7 +155,7 @@ class PciDriver {
       return ok(undefined);
     }
     if (!bound.ok) return bound;
-    if (after !== null) return takenBy(after, address);
+    if (after !== null) return takenBy("bind", after, address);
     return refused("bind", `the kernel took the bind of ${address}, and no driver has it now`);
   }
 
@@ -180,7 +180,7 @@ class PciDriver {
     const { address } = found;
     const before = this.#driverOf(address);
     if (before === null) return ok(undefined);
-    if (before !== NVIDIA) return takenBy(before, address);
+    if (before !== NVIDIA) return takenBy("unbind", before, address);
     const stuck = this.#stuckOn(found);
     if (stuck !== null) return err(stuck);
     const holders = await this.#holdersLeft(address);
@@ -277,9 +277,9 @@ class PciDriver {
 const noSuchDie = (die: number): StepOutcome<never> =>
   refused("driver", `the board has no die ${die}`);
 
-const takenBy = (driver: string, address: string): StepOutcome<never> =>
+const takenBy = (call: string, driver: string, address: string): StepOutcome<never> =>
   refused(
-    "bind",
+    call,
     `${driver} has ${address}; take it away with \`echo ${address} > ` +
       `/sys/bus/pci/drivers/${driver}/unbind\` if nothing uses it`,
   );
