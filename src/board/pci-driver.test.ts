@@ -38,9 +38,12 @@ class Bench {
     functions.forEach((given, die) => addFunction(tree, addressOf(die), given));
     this.modprobe(MODPROBE);
     const dies = functions.map((_, die): BoardDie => ({ die, address: addressOf(die), name: "" }));
+    const { launch } = kernel;
+    const steps = createStepRunner({ launch, clock, root: tree.root, idleMs: null });
     this.driver = createPciDriver({
       root: tree.root,
-      steps: createStepRunner({ launch: kernel.launch, clock, root: tree.root, idleMs: null }),
+      steps,
+      presence: { looks: steps, timeoutMs: STEP_TIMEOUTS.presenceMs },
       timeouts: STEP_TIMEOUTS,
       clock,
       log: (line) => this.log.push(line),

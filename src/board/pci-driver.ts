@@ -15,6 +15,7 @@ import {
 } from "./driver-override.ts";
 import { describeHolders, findHolders, type DieHolder } from "./holders.ts";
 import { readDriver } from "./pci-function.ts";
+import { askPresence, type PresenceTools } from "./presence.ts";
 import { isProcessAlive } from "./process-state.ts";
 import { loadModule, moduleState } from "./module-load.ts";
 import type { StepRunner } from "./step-runner.ts";
@@ -27,6 +28,7 @@ export type PciDriverOptions = {
   /** `/`, or a folder that stands for it. */
   readonly root: string;
   readonly steps: StepRunner;
+  readonly presence: PresenceTools;
   readonly timeouts: StepTimeouts;
   readonly clock: EventClock;
   readonly log: Log;
@@ -166,11 +168,10 @@ class PciDriver {
     if (this.#options.occupant() !== die.die) {
       return refused("bind", `die ${die.die} is not in the slot; it is bound only while it is`);
     }
-    const { steps, timeouts } = this.#options;
-    const at = { call: "presence", name: "config read", timeoutMs: timeouts.presenceMs } as const;
-    const looked = this.#noteHang(die.die, await boardStep(steps, at, { name: die.address }));
+    const asked = await askPresence(this.#options.presence, die.address);
+    const looked = this.#noteHang(die.die, asked);
     if (!looked.ok) return looked;
-    if (looked.value.presence === "present") return ok(undefined);
+    if (looked.value === "present") return ok(undefined);
     return lost("bind", `${die.address} does not answer: it fell off the bus, and is not bound`);
   }
 
