@@ -12,7 +12,7 @@ import { ordinalByAddress } from "./ordinal.ts";
 import { createPciDriver } from "./pci-driver.ts";
 import { parsePciAddress } from "./pci-address.ts";
 import { gpuName, readPciFunction } from "./pci-function.ts";
-import { askPresence } from "./presence.ts";
+import { presenceOf } from "./presence.ts";
 import type { SlotDie } from "./step-protocol.ts";
 import { createStepRunner, type StepLauncher } from "./step-runner.ts";
 
@@ -85,12 +85,7 @@ export function createBarSwapBoard(options: BarSwapBoardOptions): BarSwapBoard {
     acquire: (die) => slot.move(die),
     ordinalOf: ordinalByAddress,
     hostGroupOf: () => 0,
-    presence: async (die) => {
-      const name = known[die]?.address;
-      if (name === undefined) return "unknown";
-      const asked = await askPresence(presence, name);
-      return asked.ok ? asked.value : "unknown";
-    },
+    presence: (die) => presenceOf(presence, known[die]?.address),
     watch: (listener) => {
       const ends = [kernel.watch(listener), slotWatch.watch(listener)];
       return () => {
