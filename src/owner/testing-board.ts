@@ -54,10 +54,12 @@ export function createBoardBench(options: {
   readonly slot: SlotKind;
   readonly dies: number;
   readonly wedges?: Partial<WedgesOptions>;
+  /** The machine of an earlier owner, as that has left it. */
+  readonly script?: BoardScript;
 }): BoardBench {
   const { slot, dies } = options;
   const clock = new VirtualClock();
-  const script: BoardScript = {
+  const script: BoardScript = options.script ?? {
     failNext: new Map(),
     presence: new Map(),
     steps: [],
