@@ -8,8 +8,9 @@
  * What a module that offers this has to keep:
  *
  * - Dies are numbered from 0 in an order that does not change while the module is loaded.
- * - At most one die is in the slot. ACQUIRE of the die that is in it succeeds and changes nothing;
- *   while another one is in it, it fails with EBUSY: RELEASE that one first.
+ * - At most one die is in the slot. ACQUIRE of the die that is in it succeeds and moves nothing; the
+ *   caller becomes its holder where the former one has ended. While another die is in it, ACQUIRE
+ *   fails with EBUSY: RELEASE that one first.
  * - After ACQUIRE the die's BAR1 is assigned and decoded, its PCI function answers, and mmap of the
  *   device from offset 0 shows BAR1, up to bar1_bytes. Without a die in the slot mmap fails with
  *   ENODEV.
@@ -43,7 +44,11 @@ struct hf_bar_swap_query {
 	__u32 version;	  /* out: HF_BAR_SWAP_VERSION */
 	__u32 die_count;  /* out */
 	__s32 occupant;	  /* out: the die in the slot, or HF_BAR_SWAP_NONE */
-	__s32 holder_pid; /* out: who acquired it, in the caller's pid namespace, or HF_BAR_SWAP_NONE */
+	/*
+	 * out: the process that acquired it, in the caller's pid namespace; HF_BAR_SWAP_NONE where it
+	 * has ended, all its threads with it: who hangs in a call of the slot still holds it
+	 */
+	__s32 holder_pid;
 	__u64 acquires;	  /* out: how often the window was moved since the module was loaded */
 };
 

@@ -29,7 +29,10 @@ export {
   type LocalLauncher,
   type LocalLauncherOptions,
 } from "./local-host.ts";
+export type { RungOutcome } from "./bring-up-rung.ts";
+export type { LadderOptions, LadderReport, LadderRow } from "./ladder.ts";
 export { createOwner } from "./owner.ts";
+export { Wedges, type Wedge } from "./wedge.ts";
 export { createSpareLauncher } from "./spare-host.ts";
 export type { OwnerOptions } from "./die-table.ts";
 export { patternType, SCALAR_BYTES } from "./pattern-source.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { buildGuestProgram } from "./build.ts";
+import { buildGuestProgram, buildSlotCheck } from "./build.ts";
 import { hasTool } from "./tool.ts";
 
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
@@ -22,6 +22,17 @@ test("examples/guest-v1 builds without a warning, and tells how it is used", { s
   const run = spawnSync(join(folder, "guest-v1"), [], { encoding: "utf8" });
   assert.equal(run.status, 2);
   assert.match(run.stderr, /^usage: \S+ --job FILE --done FILE$/m);
+});
+
+test("the slot's check builds without a warning, and says that there is no slot", { skip }, (t) => {
+  buildSlotCheck(ROOT, folder);
+  if (existsSync("/dev/bar_swap")) {
+    t.skip("this machine has a slot, which is not for tests");
+    return;
+  }
+  const run = spawnSync(join(folder, "slot-check"), [], { encoding: "utf8" });
+  assert.equal(run.status, 1);
+  assert.equal(run.stdout, "not ok 1 /dev/bar_swap opens\n");
 });
 
 for (const script of ["init", "run.sh"]) {

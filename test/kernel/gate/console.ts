@@ -2,10 +2,22 @@
 
 const MARK = "HOLDFAST-GUEST ";
 
-/** The parts of a run in their order; each has to end with 0. */
-export const PARTS = ["init", "ram", "v1", "v2", "taint"] as const;
+/** The parts that a run may be asked for, in their order. */
+export const OPTIONAL_PARTS = ["v1", "slot", "board", "v2", "locked"] as const;
 
-export type PartName = (typeof PARTS)[number];
+export type OptionalPart = (typeof OPTIONAL_PARTS)[number];
+
+/** The parts of a run in their order; each has to end with 0. */
+export const partsOf = (wanted: readonly OptionalPart[]): readonly PartName[] => [
+  ...(["init", "ram"] as const),
+  ...OPTIONAL_PARTS.filter((part) => wanted.includes(part)),
+  "taint",
+];
+
+/** Those that run node's tests, whose report counts them. */
+export const SUITES = ["board", "v2", "locked"] as const satisfies readonly OptionalPart[];
+
+export type PartName = "init" | "ram" | OptionalPart | "taint";
 
 export type ConsoleEvent =
   | { readonly kind: "begin"; readonly part: string }

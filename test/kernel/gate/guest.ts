@@ -20,6 +20,9 @@ export const RAM_BYTES = 2816 * 2 ** 20;
 /** What lies below the hole, and so `--ram-low-size`. guest/run.sh compares it with /proc/iomem. */
 export const RAM_LOW_BYTES = 2 ** 31;
 
+/** For test/kernel/board-module: four BAR1s of 4 MiB and as much again for all BAR0s; a power of 2. */
+export const BAR_BYTES = 32 * 2 ** 20;
+
 const PROCESSORS = 2;
 
 /**
@@ -37,6 +40,8 @@ export type GuestOptions = {
   readonly initramfs: string;
   /** Made here, sparse. */
   readonly ramFile: string;
+  /** Memory behind the BARs of the software PCI functions; made here, sparse. */
+  readonly barFile: string;
   /** Folder that the guest sees as /mnt and may write to. */
   readonly share: string;
   readonly serialLog: string;
@@ -48,10 +53,10 @@ export type GuestOptions = {
 /** How it ended. qemu ends with 0 after a panic too: what counts is on the console. */
 export type GuestEnd = "powered_off" | "timed_out";
 
-/** Makes the RAM file, whose pages exist once they are written. */
-export function makeRamFile(path: string): void {
+/** Makes a file of memory, whose pages exist once they are written. */
+export function makeMemoryFile(path: string, bytes: number): void {
   const descriptor = openSync(path, "wx", 0o600);
-  ftruncateSync(descriptor, RAM_BYTES);
+  ftruncateSync(descriptor, bytes);
   closeSync(descriptor);
 }
 
@@ -87,11 +92,12 @@ export async function runGuest(options: GuestOptions): Promise<GuestEnd> {
 }
 
 function machineFlags(options: GuestOptions): string[] {
-  const ram = `memory-backend-file,id=ram,size=${String(RAM_BYTES)},share=on`;
   return [
     ...["-accel", "tcg,thread=multi", "-machine", "q35,memory-backend=ram", "-cpu", PROCESSOR],
     ...["-smp", String(PROCESSORS), "-m", `${String(RAM_BYTES / 2 ** 20)}M`],
-    ...["-object", `${ram},mem-path=${commaSafe(options.ramFile)}`],
+    ...memoryFlags("ram", options.ramFile, RAM_BYTES),
+    ...memoryFlags("bars", options.barFile, BAR_BYTES),
+    ...["-device", "ivshmem-plain,memdev=bars"],
     // Nothing that was not asked for; above all no network.
     ...["-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio", "-no-reboot"],
     ...["-kernel", options.kernel.path, "-initrd", options.initramfs],
@@ -100,6 +106,11 @@ function machineFlags(options: GuestOptions): string[] {
     ...folderFlags("share", options.share, "readonly=off"),
   ];
 }
+
+const memoryFlags = (id: string, path: string, bytes: number): string[] => [
+  "-object",
+  `memory-backend-file,id=${id},size=${String(bytes)},share=on,mem-path=${commaSafe(path)}`,
+];
 
 const folderFlags = (tag: string, path: string, flags: string): string[] => [
   ...["-fsdev", `local,id=${tag},path=${commaSafe(path)},security_model=none,${flags}`],
