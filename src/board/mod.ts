@@ -47,7 +47,13 @@ export {
   type KernelRecord,
 } from "./kernel-log.ts";
 export { createKernelWatch, type KernelWatch, type KernelWatchOptions } from "./kernel-watch.ts";
-export { createSimBoard, openSimBoard, type SimBoardOptions, type SimStep } from "./sim-board.ts";
+export {
+  createSimBoard,
+  dieOfStepPid,
+  openSimBoard,
+  type SimBoardOptions,
+  type SimStep,
+} from "./sim-board.ts";
 export { overridesOf } from "./sim-driver.ts";
 export {
   BLOCKED_OVERRIDE,

@@ -1,13 +1,6 @@
 /** A simulated machine's board, as one owner sees it. */
 import { err, ok, type EventClock, type Result } from "../base/mod.ts";
-import type {
-  Board,
-  BoardDie,
-  BoardEvent,
-  BoardFailure,
-  BoardVerdict,
-  DriverBinding,
-} from "./board.ts";
+import type { Board, BoardDie, BoardEvent, BoardFailure, DriverBinding } from "./board.ts";
 import { isSamePciAddress } from "./pci-address.ts";
 import { createSimDriver } from "./sim-driver.ts";
 import {
@@ -34,15 +27,30 @@ const CALLS: Readonly<Partial<Record<SimStepName, string>>> = {
   modprobe: "modprobe nvidia",
 };
 
+/** Process ids of simulated steps that hang; each die has one at a time. Beyond Linux's own. */
+const FIRST_STEP_PID = 2 ** 22;
+
+/** The die in whose hanging step that process is stuck; null where it is none of those. */
+export const dieOfStepPid = (pid: number): number | null =>
+  pid >= FIRST_STEP_PID ? pid - FIRST_STEP_PID : null;
+
 /** What became of a step, as the Board port tells it. */
-export function stepResult(step: SimStepName, outcome: SimStepOutcome): Result<void, BoardFailure> {
-  if (outcome.kind === "done") return ok(undefined);
+function resultOf(
+  step: SimStepName,
+  die: number,
+  outcome: SimStepOutcome,
+): Result<void, BoardFailure> {
   const call = CALLS[step] ?? step;
-  const [verdict, message]: [BoardVerdict, string] =
-    outcome.kind === "refused"
-      ? ["refused", outcome.reason]
-      : ["hung", "it did not come back in time; the process that took it is left to itself"];
-  return err({ verdict, call, message });
+  switch (outcome.kind) {
+    case "done":
+      return ok(undefined);
+    case "refused":
+      return err({ verdict: "refused", call, message: outcome.reason });
+    case "hung": {
+      const message = "it did not come back in time; the process that took it is left to itself";
+      return err({ verdict: "hung", call, message, stepPid: FIRST_STEP_PID + die });
+    }
+  }
 }
 
 /** What the parts of a board share. */
@@ -63,7 +71,7 @@ export function openSimBoard(machine: SimMachine, clock: EventClock): Board {
     const outcome = await machine.step(name, die, work);
     // An owner that was killed meanwhile does not go on.
     await clock.turn();
-    return hasLeft ? forever() : stepResult(name, outcome);
+    return hasLeft ? forever() : resultOf(name, die, outcome);
   };
   const driver: DriverBinding = createSimDriver({ machine, step });
   const dies: readonly BoardDie[] = machine.dies.map(({ die, address }) => ({

@@ -116,6 +116,8 @@ export type SimMachineSpec = {
   readonly diesPerBoard: number;
   readonly memoryBytes: number;
   readonly latencyMs: SimLatencies;
+  /** Whether a process counts the driver's devices once, as CUDA does, or anew each time. */
+  readonly counts: "once" | "anew";
   /** After this long a step that does not come back is given up. */
   readonly stepTimeoutMs: number;
   readonly faults: readonly SimFault[];
@@ -130,6 +132,7 @@ export const SIM_MACHINE: SimMachineSpec = {
   diesPerBoard: 2,
   memoryBytes: 12 * 2 ** 30,
   latencyMs: SIM_LATENCIES,
+  counts: "once",
   stepTimeoutMs: STEP_TIMEOUT_MS,
   faults: [],
 };

@@ -42,8 +42,16 @@ const XID_MAX = 999;
 const ECC_XIDS: readonly number[] = [48, 94, 95];
 
 const SCENARIO_FIELDS = [
-  ...["name", "about", "boards", "diesPerBoard", "memoryBytes", "latencyMs", "stepTimeoutMs"],
-  ...["faults", "window", "workElements", "workTimeoutMs", "restartMs", "workload"],
+  ...["name", "about", "boards", "diesPerBoard", "memoryBytes", "latencyMs", "counts"],
+  ...[
+    "stepTimeoutMs",
+    "faults",
+    "window",
+    "workElements",
+    "workTimeoutMs",
+    "restartMs",
+    "workload",
+  ],
 ] as const satisfies readonly string[];
 
 const FAULT_FIELDS = [
@@ -85,6 +93,7 @@ function readMachine(fields: Fields): SimMachineSpec {
     diesPerBoard,
     memoryBytes: fields.memoryBytes.or(base.memoryBytes, (n) => n.whole(1, MEMORY_BYTES_MAX)),
     latencyMs: fields.latencyMs.or(base.latencyMs, readLatencies),
+    counts: fields.counts.or(base.counts, (how) => how.oneOf(["once", "anew"])),
     stepTimeoutMs: fields.stepTimeoutMs.or(base.stepTimeoutMs, (ms) => ms.whole(1, LATENCY_MS_MAX)),
     faults: fields.faults.or([], (list) =>
       list.items().map((fault) => readFault(fault, boards * diesPerBoard)),

@@ -93,7 +93,10 @@ export class SimGpus {
     this.#spend(host, machine.hostStep("initialise", initialisingDie()).ms);
     // What a process has counted keeps its ordinal, whatever becomes of the device.
     const counted: ModelDevice[] = [];
+    let isCountedOnce = false;
     const devices = (): readonly ModelDevice[] => {
+      if (isCountedOnce && machine.spec.counts === "once") return counted;
+      isCountedOnce = true;
       for (const { die, address, isBound } of machine.dies) {
         const isCounted = counted.some(({ info }) => info.pciAddress === address);
         if (isCounted || !isBound || machine.has("no_ordinal", die)) continue;

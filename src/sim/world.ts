@@ -11,6 +11,7 @@ import {
   type Random,
 } from "../base/mod.ts";
 import {
+  dieOfStepPid,
   openSimBoard,
   SimMachine,
   type SimObservation,
@@ -21,7 +22,9 @@ import {
   createLocalLauncher,
   createOwner,
   createSpareLauncher,
+  findInterruptions,
   type LocalLauncher,
+  Wedges,
   type Owner,
 } from "../owner/mod.ts";
 import { mutateBoard, mutateJournal, type Mutation } from "./mutation.ts";
@@ -64,7 +67,14 @@ export class World {
   readonly gpus: SimGpus;
   readonly journal: SimJournal;
   readonly #options: WorldOptions;
+  /** A client killed or reset something, beside the faults of the scenario. */
+  wasDisturbed = false;
+  onStart: () => void = () => undefined;
+  /** An owner has ended otherwise than by leaving. */
+  onGone: () => void = () => undefined;
   #running: Running | null = null;
+  /** Dies that were made to give wrong answers. */
+  readonly #erring = new Set<number>();
   #starts = 0;
   /** Settles with the next owner once there is one. */
   #awaited: ((running: Running) => void)[] = [];
@@ -83,6 +93,17 @@ export class World {
       hidesWrongAnswers: mutation === "hides_wrong_answers",
     });
     this.machine.observe((seen) => this.#observe(seen));
+  }
+
+  /** Does something to the machine that no scenario's fault has asked for. */
+  disturb(action: () => void): void {
+    this.wasDisturbed = true;
+    this.clock.after(0, action);
+  }
+
+  /** Whether the die was ever made to give wrong answers. */
+  hasErred(die: number): boolean {
+    return this.#erring.has(die);
   }
 
   /** A line for the run's log. */
@@ -117,8 +138,15 @@ export class World {
       (action) => void clock.after(0, action),
     );
     this.say(`owner ${pid} starts`);
+    const isAlive = (other: number): boolean => {
+      const stuckDie = dieOfStepPid(other);
+      return stuckDie === null ? other === pid : machine.has("hang", stuckDie);
+    };
+    const past = { bootId: machine.boot, isAlive };
+    const interruptions = findInterruptions(this.journal.text(), past);
     const owner = createOwner({
       ...{ board, journal, clock, windowPolicy: scenario.window },
+      wedges: new Wedges({ interruptions, journalPath: null, isAlive }),
       workElements: scenario.workElements,
       workTimeoutMs: scenario.workTimeoutMs,
       launchHost: createSpareLauncher(launcher.launch, clock),
@@ -136,6 +164,7 @@ export class World {
       },
     };
     this.#running = running;
+    this.onStart();
     const awaited = this.#awaited;
     this.#awaited = [];
     for (const resolve of awaited) resolve(running);
@@ -148,9 +177,16 @@ export class World {
     this.#running = null;
     this.say(`owner ${running.pid} is gone: ${why}`);
     running.end();
+    this.onGone();
     const { restartMs } = this.#options.scenario;
     const [from, to] = typeof restartMs === "number" ? [restartMs, restartMs] : restartMs;
     this.clock.after(this.random.between(from, to), () => this.start());
+  }
+
+  /** The run is over: whatever is left of the owner goes with it. */
+  end(): void {
+    this.#running?.end();
+    this.#running = null;
   }
 
   /** Ends the die host that has the die's context, or else the one that another die of it has. */
@@ -181,6 +217,7 @@ export class World {
 
   #observe(seen: SimObservation): void {
     this.#say(seen);
+    if (seen.kind === "fault" && seen.fault === "wrong_answer") this.#erring.add(seen.die);
     if (seen.kind === "reset") this.killOwner("the host was reset");
     if (seen.kind !== "kill") return;
     if (seen.what === "owner") this.killOwner("killed by SIGKILL");
