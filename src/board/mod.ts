@@ -63,7 +63,6 @@ export {
 } from "./sim-board.ts";
 export { overridesOf } from "./sim-driver.ts";
 export {
-  BLOCKED_OVERRIDE,
   createSimMachine,
   SimMachine,
   type SimDieState,

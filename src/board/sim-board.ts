@@ -45,7 +45,8 @@ function resultOf(
     case "done":
       return ok(undefined);
     case "refused":
-      return err({ verdict: "refused", call, message: outcome.reason });
+    case "lost":
+      return err({ verdict: outcome.kind, call, message: outcome.reason });
     case "hung": {
       const message = "it did not come back in time; the process that took it is left to itself";
       return err({ verdict: "hung", call, message, stepPid: FIRST_STEP_PID + die });

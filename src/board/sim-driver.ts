@@ -1,13 +1,9 @@
 /** NVIDIA's driver and sysfs of a simulated machine, as one owner sees them. */
 import { ok } from "../base/mod.ts";
 import type { DriverBinding } from "./board.ts";
+import { BLOCKED_OVERRIDE } from "./driver-override.ts";
 import type { SimBoardTools } from "./sim-board.ts";
-import {
-  BLOCKED_OVERRIDE,
-  SIM_STEP_DONE,
-  type SimMachine,
-  type SimStepOutcome,
-} from "./sim-machine.ts";
+import { SIM_STEP_DONE, type SimMachine, type SimStepOutcome } from "./sim-machine.ts";
 
 const done = (): SimStepOutcome => SIM_STEP_DONE;
 const refused = (reason: string): SimStepOutcome => ({ kind: "refused", reason });
@@ -26,8 +22,10 @@ export function createSimDriver({ machine, step }: SimBoardTools): DriverBinding
       step("block", die, {
         begin: () => {
           before.set(die, overridesOf(machine));
-          for (const other of machine.dies)
-            if (other.die !== die) other.override ??= BLOCKED_OVERRIDE;
+          for (const other of machine.dies) {
+            if (other.die === die) other.override = null;
+            else if (!other.isBound) other.override ??= BLOCKED_OVERRIDE;
+          }
         },
         action: done,
       }),
@@ -37,7 +35,7 @@ export function createSimDriver({ machine, step }: SimBoardTools): DriverBinding
       const begin = (): void => {
         if (machine.isLoaded) machine.violate(3, "nvidia is loaded a second time");
         if (open.length !== 1)
-          machine.violate(3, `nvidia is loaded while ${open.length} dies are not blocked`);
+          machine.violate(3, `nvidia is loaded while ${open.length} dies are open to it`);
       };
       return step("modprobe", open[0]?.die ?? 0, { begin, action: () => load(machine) });
     },
@@ -92,7 +90,7 @@ function load(machine: SimMachine): SimStepOutcome {
 
 function bind(machine: SimMachine, die: number): SimStepOutcome {
   const state = machine.dieOf(die);
-  if (machine.has("off_bus", die)) return refused("the die does not answer: write: EIO");
+  if (machine.has("off_bus", die)) return { kind: "lost", reason: "the die fell off the bus" };
   // As the kernel has it for a device whose override names another driver.
   if (state.override !== null) return refused("driver_override is set: write: ENODEV");
   state.isBound = true;

@@ -16,9 +16,6 @@ import {
 } from "./sim-scenario.ts";
 import { xidOf } from "./xid-catalogue.ts";
 
-/** What `driver_override` of a die reads while we block it. */
-export const BLOCKED_OVERRIDE = "holdfast-blocked";
-
 /** The first board's bus; each die has one of its own, and each board begins a new row of 16. */
 const FIRST_BUS = 5;
 const BOARD_BUSES = 16;
@@ -39,7 +36,7 @@ export type SimSlotState = {
   readonly board: number;
   /** The die that it really shows. */
   occupant: number | null;
-  /** The owner whose acquire is under way, as `openSimBoard` tells them apart; null where none is. */
+  /** The owner whose acquire is under way, as boards tell them apart; null where none is. */
   mover: object | null;
   /** It was lost to a fault, and nobody has acquired since. */
   isLost: boolean;
@@ -50,7 +47,7 @@ export type SimViolation = { readonly invariant: number; readonly text: string }
 
 export type SimStepOutcome =
   | { readonly kind: "done" }
-  | { readonly kind: "refused"; readonly reason: string }
+  | { readonly kind: "refused" | "lost"; readonly reason: string }
   | { readonly kind: "hung" };
 
 /** A step of the board, as the machine takes it. */

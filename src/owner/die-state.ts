@@ -4,16 +4,17 @@ import type { DieState } from "./reports.ts";
 /**
  * Which state may follow which (DESIGN section 4). `lost` is a die whose host died under it, or
  * that is gone from the board; `faulted` one whose own context failed, or whose bring-up did not
- * come back. Both begin again from the slot, since binding survives a process.
+ * come back. Both begin again from the slot, since binding survives a process; so does a die of
+ * which a later rung was refused.
  */
 const NEXT: Readonly<Record<DieState, readonly DieState[]>> = {
   absent: ["discovered"],
   discovered: ["in-slot", "faulted", "lost"],
-  "in-slot": ["bound", "discovered", "faulted", "lost"],
+  "in-slot": ["in-slot", "bound", "discovered", "faulted", "lost"],
   bound: ["in-slot", "online", "faulted", "lost"],
   online: ["faulted", "lost"],
   faulted: ["in-slot", "lost"],
-  lost: ["in-slot", "lost"],
+  lost: ["in-slot", "faulted", "lost"],
 };
 
 /** True where `to` may follow `from`. */

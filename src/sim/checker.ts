@@ -41,7 +41,11 @@ export type CheckerOptions = {
 };
 
 /** One bring-up's writes to sysfs: what was there before them, and whether they came to nothing. */
-type Attempt = { readonly before: readonly (string | null)[]; isFailed: boolean };
+type Attempt = {
+  readonly die: number;
+  readonly before: readonly (string | null)[];
+  isFailed: boolean;
+};
 
 export class Checker {
   readonly #options: CheckerOptions;
@@ -122,7 +126,7 @@ export class Checker {
       this.#checkHold(die);
       this.#leaveWindow(die);
     }
-    if (DRIVER_STEPS.includes(step)) this.#beginAttempt(step);
+    if (DRIVER_STEPS.includes(step)) this.#beginAttempt(step, die);
   }
 
   #end(step: SimStepName, die: number, outcome: string): void {
@@ -177,10 +181,10 @@ export class Checker {
     }
   }
 
-  #beginAttempt(step: SimStepName): void {
+  #beginAttempt(step: SimStepName, die: number): void {
     this.#checkRestored();
     if (step === "block" || step === "unblock")
-      this.#attempt = { before: overridesOf(this.#options.machine), isFailed: false };
+      this.#attempt = { die, before: overridesOf(this.#options.machine), isFailed: false };
   }
 
   /** 6: sysfs is as it was before a bring-up that failed. */
@@ -189,6 +193,8 @@ export class Checker {
     if (attempt?.isFailed !== true) return;
     this.#attempt = null;
     const { machine } = this.#options;
+    // A step that hung may have come to its end after all, and then is no failure.
+    if (machine.dieOf(attempt.die).isBound) return;
     overridesOf(machine).forEach((override, die) => {
       const before = attempt.before[die] ?? null;
       if (override === before || machine.dieOf(die).isBound) return;

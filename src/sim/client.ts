@@ -32,6 +32,9 @@ const TIMELY: readonly OwnerRefusalCode[] = [
   ...(["not_online", "no_work", "leaving", "draining", "parked"] as const),
 ];
 
+/** Also at the wrong time: a host is not replaced while a result in it has not been read. */
+const UNREAD = "work_unread";
+
 /** Steps of the work: each is an addition of one. */
 const ITERS_MAX = 1000;
 
@@ -108,7 +111,9 @@ export class Client {
   #checkTimely(text: string, code: string, told: string): void {
     const { scenario, onViolation, world } = this.#tools;
     const isCalm = scenario.machine.faults.length === 0 && !world.wasDisturbed;
-    const isFine = ["ok", "gone", "stuck", ...(TIMELY as readonly string[])].includes(code);
+    const isFine =
+      ["ok", "gone", "stuck", ...(TIMELY as readonly string[])].includes(code) ||
+      told.includes(UNREAD);
     if (isCalm && !isFine)
       onViolation({ invariant: 0, text: `${text} was refused without a fault: ${told}` });
   }

@@ -1,4 +1,4 @@
-/** The scenario of `holdfast sim` unless one says otherwise: two K80s, and everything goes wrong. */
+/** What `holdfast sim` plays unless one says otherwise: two K80s, and everything goes wrong. */
 import {
   SIM_FAULTS,
   SIM_MACHINE,

@@ -41,7 +41,7 @@ const RUN_MS_MAX = 86_400_000;
 /** How often what lasts is looked at. */
 const LOOK_MS = 1000;
 
-/** Tries of each die after all faults were cleared, with pauses in which a window is tried again. */
+/** Tries of each die after all faults were cleared; a window is tried again after a pause. */
 const SERVE_TRIES = 6;
 const SERVE_PAUSE_MS = 2000;
 
@@ -95,7 +95,7 @@ class Simulation {
     this.#world.start();
     this.#keepLooking();
     let isDone = false;
-    // A bug in the owner is what a simulator is there to find: it ends the run, and not the process.
+    // A bug in the owner is what a simulator is there to find: it ends the run, not the process.
     void this.#play().then(
       () => (isDone = true),
       (error: unknown) => {
@@ -143,11 +143,12 @@ class Simulation {
   /** Once nothing is wrong any more, each die works again, whatever was wrong before. */
   async #serveAll(): Promise<void> {
     const client = new Client(this.#tools, "final");
-    for (const { die } of this.#world.machine.dies) {
+    const dies = this.#world.machine.dies.map(({ die }) => die);
+    for (const die of dies) {
       let told = "";
       for (let tries = 0; tries < SERVE_TRIES && told !== "ok"; tries++) {
         if (tries > 0) await this.#world.clock.sleep(SERVE_PAUSE_MS);
-        told = await serve(client, die);
+        told = await serve(client, die, dies);
       }
       if (told === "ok") continue;
       const text = `die ${die} is not served after all faults were cleared: ${told}`;
@@ -180,9 +181,8 @@ class Simulation {
     if (this.#isHopeless()) return;
     this.#violations.push(violation);
     const { invariant, text } = violation;
-    this.#world.say(
-      `VIOLATION of ${invariant === 0 ? "liveness" : `invariant ${invariant}`}: ${text}`,
-    );
+    const rule = invariant === 0 ? "liveness" : `invariant ${invariant}`;
+    this.#world.say(`VIOLATION of ${rule}: ${text}`);
   }
 
   #count({ operation, outcome }: Answer): void {
@@ -192,8 +192,10 @@ class Simulation {
 }
 
 /** Brings the die online, works on it and reads the result; `ok`, or what went wrong. */
-async function serve(client: Client, die: number): Promise<string> {
+async function serve(client: Client, die: number, dies: readonly number[]): Promise<string> {
   await client.ask("retry", die);
+  // What was launched and not read is kept, and may be what stands in the way.
+  for (const other of dies) await client.ask("read", other);
   for (const operation of ["online", "work", "read", "run"] as const) {
     const told = await client.ask(operation, die);
     if (told !== "ok") return `${operation}: ${told}`;

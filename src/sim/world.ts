@@ -129,7 +129,7 @@ export class World {
     this.#starts += 1;
     const pid = this.#starts;
     const { clock, end } = createMortalClock(this.clock);
-    const launcher = this.#createLauncher(pid);
+    const launcher = this.#createLauncher(pid, clock);
     const { machine, gpus } = this;
     const board = mutateBoard(openSimBoard(machine, clock), mutation, { machine, gpus });
     const journal = mutateJournal(
@@ -197,9 +197,9 @@ export class World {
     context?.host.kill();
   }
 
-  #createLauncher(pid: number): LocalLauncher {
+  #createLauncher(pid: number, clock: EventClock): LocalLauncher {
     return createLocalLauncher({
-      clock: this.clock,
+      clock,
       openGpu: (host) => this.gpus.open(host),
       busyMs: (host) => this.gpus.busyMs(host),
       stagingBytes: STAGING_BYTES,
@@ -231,7 +231,7 @@ export class World {
         return;
       case "end": {
         const { step, die, outcome } = seen;
-        const reason = outcome.kind === "refused" ? `: ${outcome.reason}` : "";
+        const reason = "reason" in outcome ? `: ${outcome.reason}` : "";
         this.say(`machine: ${step} of die ${die} ${outcome.kind}${reason}`);
         return;
       }
