@@ -4,12 +4,12 @@ import type { DieState } from "./reports.ts";
 /**
  * Which state may follow which (DESIGN section 4). `lost` is a die whose host died under it, or
  * that is gone from the board; `faulted` one whose own context failed, or whose bring-up did not
- * come back. Both begin again from the slot, since binding survives a process; so does a die of
- * which a later rung was refused.
+ * come back. Both begin again from the slot, since binding survives a process.
  */
 const NEXT: Readonly<Record<DieState, readonly DieState[]>> = {
   absent: ["discovered"],
   discovered: ["in-slot", "faulted", "lost"],
+  // A bring-up that was refused begins again from where it ended.
   "in-slot": ["in-slot", "bound", "discovered", "faulted", "lost"],
   bound: ["in-slot", "online", "faulted", "lost"],
   online: ["faulted", "lost"],
