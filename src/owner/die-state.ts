@@ -15,7 +15,7 @@ const NEXT: Readonly<Record<DieState, readonly DieState[]>> = {
   // `discovered` by teardown, which destroys its context on purpose.
   online: ["faulted", "lost", "discovered"],
   faulted: ["in-slot", "lost"],
-  lost: ["in-slot", "lost"],
+  lost: ["in-slot", "faulted", "lost"],
 };
 
 /** True where `to` may follow `from`. */
