@@ -39,8 +39,12 @@ export type BarSwapBoard = Board & {
   readonly readBar: (offset: number, bytes: number) => Promise<StepOutcome<Uint8Array>>;
 };
 
-/** A process for steps ends when there was none for this long: each holds some 40 MB. */
-const STEPS_IDLE_MS = 30_000;
+/**
+ * A process for steps ends when there was none for this long: each holds some 40 MB. Steps come in
+ * a row when a die is brought up; looks come with each swap, and with each probe of a die's health.
+ */
+const STEPS_IDLE_MS = 5_000;
+const LOOKS_IDLE_MS = 30_000;
 
 /** How often the slot is looked at while somebody watches, in milliseconds. */
 const SLOT_LOOK_MS = 3000;
@@ -50,7 +54,10 @@ export function createBarSwapBoard(options: BarSwapBoardOptions): BarSwapBoard {
   const { timeouts = STEP_TIMEOUTS } = options;
   const holder = createStepRunner({ launch, clock, root, idleMs: null });
   const steps = createStepRunner({ launch, clock, root, idleMs: STEPS_IDLE_MS });
-  const slot = new BarSwapSlot({ root, devicePath, holder, steps, timeouts, clock, log });
+  // Not behind steps: to look at a die must not take as long as the bind of another one.
+  const looks = createStepRunner({ launch, clock, root, idleMs: LOOKS_IDLE_MS });
+  const presence = { looks, timeoutMs: timeouts.presenceMs };
+  const slot = new BarSwapSlot({ root, devicePath, holder, presence, timeouts, clock });
   let known: readonly BoardDie[] = [];
   const dies = (): readonly BoardDie[] => known;
   const occupant = (): number | null => slot.occupant;
@@ -60,10 +67,14 @@ export function createBarSwapBoard(options: BarSwapBoardOptions): BarSwapBoard {
     onNote: log,
     ...(options.openKernelLog === undefined ? {} : { open: options.openKernelLog }),
   });
-  const looks = createSlotWatch(slot, clock);
+  const slotWatch = createSlotWatch(slot, clock);
   return {
     slotKind: "bar_swap",
-    driver: createPciDriver({ root, steps, timeouts, clock, log, ownerPid, dies, occupant }),
+    driver: createPciDriver({
+      ...{ root, steps, presence, timeouts, clock, log, ownerPid },
+      dies,
+      occupant,
+    }),
     discover: async () => {
       const found = await slot.discover();
       if (!found.ok) return found;
@@ -74,9 +85,9 @@ export function createBarSwapBoard(options: BarSwapBoardOptions): BarSwapBoard {
     acquire: (die) => slot.move(die),
     ordinalOf: ordinalByAddress,
     hostGroupOf: () => 0,
-    presence: (die) => presenceOf(steps, known[die]?.address, timeouts),
+    presence: (die) => presenceOf(presence, known[die]?.address),
     watch: (listener) => {
-      const ends = [kernel.watch(listener), looks.watch(listener)];
+      const ends = [kernel.watch(listener), slotWatch.watch(listener)];
       return () => {
         for (const end of ends) end();
       };
@@ -84,9 +95,8 @@ export function createBarSwapBoard(options: BarSwapBoardOptions): BarSwapBoard {
     readBar: (offset, bytes) => slot.read(offset, bytes),
     leave: () => {
       kernel.close();
-      looks.close();
-      steps.end();
-      holder.end();
+      slotWatch.close();
+      for (const runner of [steps, looks, holder]) runner.end();
     },
   };
 }
@@ -108,7 +118,7 @@ function createSlotWatch(slot: BarSwapSlot, clock: EventClock): SlotWatch {
     let isStopped = false;
     let callOff: () => void = () => undefined;
     const lookLater = (): void => {
-      callOff = clock.after(SLOT_LOOK_MS, () => void look());
+      callOff = clock.afterInBackground(SLOT_LOOK_MS, () => void look());
     };
     const look = async (): Promise<void> => {
       const loss = await slot.look();

@@ -18,8 +18,8 @@ export type DirectHardware = {
   readonly openKernelLog?: () => KernelLogSource;
 };
 
-/** A process for steps ends when there was none for this long: each holds some 40 MB. */
-const STEPS_IDLE_MS = 30_000;
+/** A process for looks ends when there was none for this long: it holds some 40 MB. */
+const LOOKS_IDLE_MS = 30_000;
 
 /** On a direct board the driver is loaded, and has every die, before we come. */
 const boundDriver: DriverBinding = {
@@ -96,7 +96,8 @@ function createSenses(
     };
   }
   const { root, clock, log: onNote, launchStep: launch } = hardware;
-  const steps = createStepRunner({ launch, clock, root, idleMs: STEPS_IDLE_MS });
+  const looks = createStepRunner({ launch, clock, root, idleMs: LOOKS_IDLE_MS });
+  const presence = { looks, timeoutMs: STEP_TIMEOUTS.presenceMs };
   const open = hardware.openKernelLog ?? ((): KernelLogSource => openKernelLog(root));
   const kernel = createKernelWatch({ clock, dies, onNote, open });
   const nameOf = (die: number): string | undefined => {
@@ -104,7 +105,7 @@ function createSenses(
     return address === null ? undefined : formatPciAddress(address);
   };
   return {
-    presence: (die) => presenceOf(steps, nameOf(die), STEP_TIMEOUTS),
+    presence: (die) => presenceOf(presence, nameOf(die)),
     // The log says nothing of devices that are no PCI functions.
     watch: (listener) =>
       dies().some(({ die }) => nameOf(die) !== undefined)
@@ -112,7 +113,7 @@ function createSenses(
         : (): void => undefined,
     leave: () => {
       kernel.close();
-      steps.end();
+      looks.end();
     },
   };
 }
