@@ -2,13 +2,14 @@
  * The owner: holds every die's context resident, moves the window between them, and runs work on
  * them. It holds no native code and no payload; both live in die hosts.
  */
-import { err, ok, type EventClock, type Log, type Result } from "../base/mod.ts";
+import { createMutex, err, ok, type EventClock, type Log, type Result } from "../base/mod.ts";
 import type { Board, BoardDie, BoardFailure, CountedDevice } from "../board/mod.ts";
 import type { BringUpFailure, BringUpTools, RungPace } from "./bring-up-rung.ts";
 import { climb } from "./climb.ts";
 import { Die } from "./die.ts";
 import { FaultCounts } from "./fault-counts.ts";
 import type { HostFailure } from "./frames.ts";
+import { Health } from "./health.ts";
 import { HostKeeper } from "./host-keeper.ts";
 import type { HostLauncher, HostLink } from "./host-link.ts";
 import type { Journal } from "./journal.ts";
@@ -45,6 +46,9 @@ export const refuse = (code: OwnerRefusalCode, message: string): Result<never, O
 /** A die that is leased and online, and the host that has its context. */
 export type Serving = { readonly die: Die; readonly lease: Lease; readonly link: HostLink };
 
+/** The cause told to dies whose host was replaced so that another die is counted in it. */
+export const HOST_REPLACED = "host_replaced";
+
 /** How often a die that is lost again while a request waits for it is brought back for it. */
 const SERVE_TRIES_MAX = 3;
 
@@ -56,6 +60,7 @@ export class DieTable {
   readonly #keepers = new Map<number, HostKeeper>();
   readonly tools: BringUpTools;
   readonly wedges: Wedges;
+  readonly health: Health;
   /** Faults that name no die. */
   readonly faults = new FaultCounts();
   /** Who watches the climbs; null where nobody does. */
@@ -70,6 +75,7 @@ export class DieTable {
     this.tools = {
       ...options,
       wedges: this.wedges,
+      driverLock: createMutex(),
       pace: () => this.pace,
       addressOf: (die) => this.#dies.get(die)?.board.address ?? null,
     };
@@ -80,6 +86,7 @@ export class DieTable {
       onFailure: (die, failure) => this.#onMoveFailure(die, failure),
       keeperOf: (group) => this.#keeperOf(group),
     });
+    this.health = new Health(this);
     log(`owner: slot ${board.slotKind}`);
   }
 
@@ -100,6 +107,7 @@ export class DieTable {
     for (const board of found.value.slice(0, DIES_MAX)) {
       if (!this.#dies.has(board.die)) this.#dies.set(board.die, this.#createDie(board));
     }
+    this.health.start();
     const dies = this.dies().map(({ number, board, residence }) => ({
       die: number,
       address: board.address,
@@ -140,7 +148,7 @@ export class DieTable {
     const found = await this.dieOf(number);
     if (!found.ok) return found;
     const die = found.value;
-    for (let tries = 0; tries < SERVE_TRIES_MAX; tries++) {
+    for (let losses = 0; losses < SERVE_TRIES_MAX;) {
       if (!die.isOnline) {
         if (!die.isWanted) {
           return refuse("not_online", `die not online; run 'online ${number}' first`);
@@ -151,6 +159,9 @@ export class DieTable {
       const serving = await this.leaseOnline(die);
       if (!serving.ok) return serving;
       if (serving.value !== null) return ok(serving.value);
+      // A host that is replaced for a die that comes up is no fault, and comes to an end: once all
+      // dies are counted there is nothing to replace it for.
+      if (die.lastCause?.name !== HOST_REPLACED) losses += 1;
     }
     return refuse("die_failed", `it is lost again and again: ${die.lastCause?.message ?? ""}`);
   }
@@ -160,7 +171,11 @@ export class DieTable {
     const lease = await this.windows.of(die.number).lease(die.number);
     if (!lease.ok) return lease;
     const link = die.keeper.current();
-    if (die.isOnline && link !== null) return ok({ die, lease: lease.value, link });
+    if (die.isOnline && link !== null) {
+      const serving = { die, lease: lease.value, link };
+      // What was noticed while it was not mapped, or at work, is looked into before it works on.
+      if (!die.isCheckDue || (await this.health.probe(serving))) return ok(serving);
+    }
     lease.value.release();
     return ok(null);
   }
@@ -281,18 +296,21 @@ export class DieTable {
       if (die.state !== "faulted" && die.state !== "lost") die.lose("lost", cause);
       log(` die ${String(die.number)}: ${die.state}: ${cause.message}`);
       // Behind a window the board's dies come back on demand: moving it now would thrash.
-      if (board.slotKind === "direct" && die.wasServing) void this.#restore(die);
+      if (board.slotKind === "direct" && die.wasServing) void this.restore(die);
     }
   }
 
-  async #restore(die: Die): Promise<void> {
+  /** Brings a die back that was lost; in vain, it is tried again later. */
+  async restore(die: Die): Promise<void> {
     const startMs = this.options.clock.nowMs();
     const back = await this.bringOnline(die);
     const name = `die ${String(die.number)}`;
     if (!back.ok) {
       this.options.log(` ${name}: not back yet: ${back.error.message}`);
+      if (!this.isLeaving) this.health.retryLater(die);
       return;
     }
+    die.retry = null;
     die.restarts += 1;
     const tookMs = Math.round(this.options.clock.nowMs() - startMs);
     this.options.log(` ${name}: serving again after ${String(tookMs)} ms`);

@@ -5,7 +5,7 @@
 import { err, ok, type Result } from "../base/mod.ts";
 import { catalogueKernel, launchShape, WORK_ELEMENTS } from "../gpu/mod.ts";
 import { bindDie, WORK_INPUT, WORK_OUTPUT, workBufferBytes } from "./bring-up.ts";
-import { refusalOf } from "./bring-up-rung.ts";
+import { refusalOf, rung } from "./bring-up-rung.ts";
 import { DieTable, refuse, type OwnerOptions, type Serving } from "./die-table.ts";
 import type { Die, PendingWork } from "./die.ts";
 import { climbLadder } from "./ladder.ts";
@@ -40,7 +40,7 @@ export function createOwner(
     online: async (number) => {
       const die = await table.dieOf(number);
       if (!die.ok) return die;
-      if (die.value.isOnline) await checkHealth(table, die.value);
+      if (die.value.isOnline) await table.health.check(die.value);
       return table.bringOnline(die.value);
     },
     probe: (number) => probe(table, number),
@@ -57,6 +57,7 @@ export function createOwner(
     run: (number, job) => run(table, number, job),
     leave: () => {
       table.isLeaving = true;
+      table.health.stop();
       const message = "the owner has left";
       for (const keeper of table.keepers()) {
         const link = keeper.current();
@@ -157,9 +158,10 @@ async function work(
   const { die, lease, link } = serving.value;
   const started = link.start(number, job);
   const finished = started.finished.then((result) => {
-    // The die stays busy, and in the slot, until its kernel has ended.
-    lease.release();
+    // The die stays busy, and in the slot, until its kernel has ended: one that goes on without
+    // end is ended with its host before the window may move.
     settleResult(table, serving.value, result);
+    lease.release();
     return result;
   });
   const pending: PendingWork = { seed, iters, finished, lostCause: null, wasRead: false };
@@ -229,10 +231,9 @@ function refuseLostWork(die: Die, work: PendingWork, cause: JobCause): Result<ne
 }
 
 async function count(table: DieTable): Promise<Result<number, OwnerRefusal>> {
-  if (
-    table.options.board.slotKind !== "direct" &&
-    !table.keepers().some((k) => k.isInitialised())
-  ) {
+  const asked = table.dies().find(({ keeper }) => keeper.isInitialised());
+  if (asked !== undefined) return countDevices(table, asked);
+  if (table.options.board.slotKind !== "direct") {
     return refuse("not_online", "cuInit has not run; bring a die online first");
   }
   const die = await table.dieOf(0);
@@ -240,35 +241,22 @@ async function count(table: DieTable): Promise<Result<number, OwnerRefusal>> {
 }
 
 async function countDevices(table: DieTable, die: Die): Promise<Result<number, OwnerRefusal>> {
-  const link = die.keeper.link();
-  const ready = await die.keeper.initialise(link);
-  if (!ready.ok) return refuse("no_device", describeCause(ready.error.cause));
+  const { keeper, number } = die;
+  const link = keeper.link();
+  if (!keeper.isInitialised()) {
+    const at = { die: number, step: "initialise" } as const;
+    const opened = await rung(table.tools, at, () => keeper.initialise(link));
+    if (!opened.ok) {
+      if (opened.error.kind === "lost") table.fail(die, link, opened.error.cause);
+      return err(refusalOf(opened.error));
+    }
+  }
   const counted = await link.call("count", {});
   return counted.ok ? ok(counted.value.devices) : table.settle(die, link, counted.error);
 }
 
-/** Asks a die that can answer now, without a swap, for the probe kernel and its memory. */
-async function checkHealth(table: DieTable, die: Die): Promise<void> {
-  const serving = table.tryServe(die);
-  if (serving === null) return;
-  const { lease, link } = serving;
-  try {
-    const module = table.options.baseModule;
-    const answer = await link.call("probe", { die: die.number, module });
-    if (!answer.ok) {
-      table.settle(die, link, answer.error);
-      return;
-    }
-    die.isReady = answer.value.right;
-    const memory = await link.call("memory", { die: die.number });
-    if (memory.ok) die.memory = memory.value;
-  } finally {
-    lease.release();
-  }
-}
-
 async function status(table: DieTable): Promise<OwnerStatus> {
-  await Promise.all(table.dies().map((die) => checkHealth(table, die)));
+  await Promise.all(table.dies().map((die) => table.health.check(die)));
   const dies = table.dies();
   const { board } = table.options;
   const windows = table.windows.statuses();
@@ -285,6 +273,7 @@ async function status(table: DieTable): Promise<OwnerStatus> {
     swapTimes: table.windows.swapTimes(),
     policy: table.windows.policy,
     windows,
+    faults: table.faults.list(),
   };
 }
 
@@ -303,6 +292,7 @@ const dieStatus = (table: DieTable, die: Die): DieStatus => ({
   restarts: die.restarts,
   lastCause: die.lastCause,
   waiting: table.windows.of(die.number).waitingFor(die.number),
+  faults: die.faults.list(),
 });
 
 /** Any job, on a die that is brought online for it where it is not. */
@@ -313,8 +303,8 @@ async function run(table: DieTable, number: number, job: Job): Promise<JobResult
   if (!serving.ok) return refusedResult(serving);
   const { lease, link } = serving.value;
   const result = await link.start(number, job).finished;
-  lease.release();
   settleResult(table, serving.value, result);
+  lease.release();
   return result;
 }
 
