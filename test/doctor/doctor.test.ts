@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { test, type TestContext } from "node:test";
 import {
   CHECKS,
@@ -14,6 +16,8 @@ import { K80_SLOT } from "./machines.ts";
 import { buildTree } from "./machine-tree.ts";
 import type { Expected, Situation } from "./situation.ts";
 import { SITUATIONS } from "./situations/mod.ts";
+
+const OPERATING = fileURLToPath(new URL("../../../docs/OPERATING.md", import.meta.url));
 
 async function diagnosisOf(context: TestContext, situation: Situation): Promise<Diagnosis> {
   const tree = buildTree(situation.machine);
@@ -91,4 +95,12 @@ test("every check runs, and is silent, on a healthy machine with a window", asyn
 test("ids of checks and findings are given once", () => {
   const ids = CHECKS.flatMap(({ id, findings }) => [`check ${id}`, ...findings]);
   assert.equal(new Set(ids).size, ids.length);
+});
+
+test("docs/OPERATING.md lists every check with what it can find", () => {
+  const text = readFileSync(OPERATING, "utf8").replaceAll(/ +\|/g, " |");
+  for (const { id, title, findings } of CHECKS) {
+    const row = `| \`${id}\` | ${title} | ${findings.map((each) => `\`${each}\``).join(", ")} |`;
+    assert.ok(text.includes(row), `add to the table: ${row}`);
+  }
 });

@@ -56,23 +56,26 @@ test("what is missing or may not be opened is told by its code", async (context)
   assert.ok(asFolder?.state === "failed" && asFolder.code === "EISDIR");
 });
 
-test("a process that crashes is told for its job, and the others are asked of another", async () => {
-  // It answers one job, chatters, and dies of a signal.
-  const script =
-    "console.log('hello');" +
-    "console.log(JSON.stringify({ job: 0, result: { state: 'opened' } }));" +
-    "process.kill(process.pid, 'SIGSEGV');";
-  const prober = createProcessProber({
-    command: [process.execPath, "-e", script],
-    timeoutMs: 10 * TIMEOUT_MS,
-  });
-  const results = await prober([read("/a"), read("/b"), read("/c")]);
-  assert.deepEqual(
-    results.map((result) => result.state),
-    ["opened", "failed", "opened"],
-  );
-  assert.ok(results[1]?.state === "failed" && results[1].message.includes("SIGSEGV"));
-});
+test(
+  "a process that crashes is told for its job, and the others are asked of " + "another",
+  async () => {
+    // It answers one job, chatters, and dies of a signal.
+    const script =
+      "console.log('hello');" +
+      "console.log(JSON.stringify({ job: 0, result: { state: 'opened' } }));" +
+      "process.kill(process.pid, 'SIGSEGV');";
+    const prober = createProcessProber({
+      command: [process.execPath, "-e", script],
+      timeoutMs: 10 * TIMEOUT_MS,
+    });
+    const results = await prober([read("/a"), read("/b"), read("/c")]);
+    assert.deepEqual(
+      results.map((result) => result.state),
+      ["opened", "failed", "opened"],
+    );
+    assert.ok(results[1]?.state === "failed" && results[1].message.includes("SIGSEGV"));
+  },
+);
 
 test("a program that is not there fails each job and does not throw", async () => {
   const prober = createProcessProber({ command: ["/nonexistent/node"], timeoutMs: 1000 });

@@ -182,7 +182,8 @@ export const BUS: readonly Situation[] = [
         "[    0.157168] pci 0000:06:00.0: [10de:17fd] type 00 class 0x030200 PCIe Endpoint",
         "[    0.158301] pci 0000:06:00.0: BAR 1 [mem size 0x800000000 64bit pref]: can't assign; " +
           "no space",
-        "[    0.158303] pci 0000:06:00.0: BAR 1 [mem size 0x800000000 64bit pref]: failed to assign",
+        "[    0.158303] pci 0000:06:00.0: BAR 1 [mem size 0x800000000 64bit pref]: failed to " +
+          "assign",
       ),
     ),
     finds: [

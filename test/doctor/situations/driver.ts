@@ -95,6 +95,26 @@ export const DRIVER: readonly Situation[] = [
     finds: [{ id: "module-stuck", says: ["being unloaded"] }],
   },
   {
+    name: "a window box whose driver loads at boot",
+    machine: change(K80_SLOT, {
+      files: {
+        "etc/modprobe.d/holdfast.conf": "#blacklist nvidia\nblacklist nvidia_drm\n",
+        "proc/cmdline": "root=/dev/sda1 modprobe.blacklist=nouveau quiet\n",
+      },
+    }),
+    finds: [{ id: "module-at-boot", says: ["not in the window", "blacklist nvidia"] }],
+  },
+  {
+    name: "a window box whose kernel's command line keeps the driver out is well",
+    machine: change(K80_SLOT, {
+      files: {
+        "etc/modprobe.d": undefined,
+        "proc/cmdline": "root=/dev/sda1 modprobe.blacklist=nouveau,nvidia quiet\n",
+      },
+    }),
+    finds: [],
+  },
+  {
     name: "a driver of today, which has dropped the K80",
     machine: change(
       K80_HOST,
