@@ -22,6 +22,7 @@ export type OwnerFlags = {
   readonly slot: (typeof SLOTS)[number];
   readonly stateDir: string | undefined;
   readonly timeoutMs: number;
+  readonly scenario?: string | undefined;
 };
 
 /** How a command that runs to an end shows what it did. */
@@ -61,6 +62,13 @@ export const OWNER_FLAGS: FlagParametersForType<OwnerFlags, CliContext> = {
     default: String(TIMEOUT_MS_DEFAULT),
     placeholder: "MS",
     brief: "longest time that a kernel may run; then its die host is replaced",
+  },
+  scenario: {
+    kind: "parsed",
+    parse: (text) => text,
+    optional: true,
+    placeholder: "FILE",
+    brief: "with --slot sim: the machine, its latencies and its faults (docs/SIMULATOR.md)",
   },
 };
 
