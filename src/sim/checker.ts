@@ -3,9 +3,14 @@
  * disk show from outside. The machine itself tells of what hardware would not stand (a context
  * touched outside the window, the driver loaded twice, a move under a kernel); the rest is here.
  */
-import type { SimObservation, SimStepName, SimViolation } from "../board/mod.ts";
-import { overridesOf, type SimMachine } from "../board/mod.ts";
-import type { BringUpStep, OwnerStatus } from "../owner/mod.ts";
+import {
+  overridesOf,
+  type SimMachine,
+  type SimObservation,
+  type SimStepName,
+  type SimViolation,
+} from "../board/mod.ts";
+import { HEALTH_PERIOD_MS, type BringUpStep, type OwnerStatus } from "../owner/mod.ts";
 import type { SimContext, SimGpus } from "./sim-gpus.ts";
 import type { SimJournal } from "./sim-journal.ts";
 
@@ -27,7 +32,7 @@ const DRIVER_STEPS: readonly SimStepName[] = ["block", "modprobe", "unblock", "b
  * How long a die in the window may be told to be ready that would fail its probe: one interval of
  * the owner's health checks, and the probe itself with what it waits for.
  */
-const READY_LAG_MS_MAX = 60_000;
+const READY_LAG_MS_MAX = HEALTH_PERIOD_MS + 30_000;
 
 /** How far two times may differ that are to be equal. */
 const ROUNDING_MS = 1e-6;
