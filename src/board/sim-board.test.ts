@@ -37,7 +37,7 @@ function createBench(faults: readonly SimFault[] = [], boards = 1): Bench {
 const verdictOf = (result: Result<unknown, BoardFailure> | "never"): string =>
   result === "never" ? result : result.ok ? "ok" : result.error.verdict;
 
-test("a first die comes up with the others blocked; a second one is unblocked and bound", async () => {
+test("a first die comes up with the others blocked; a second one is then bound", async () => {
   const { machine, board, take } = createBench();
   const { driver } = board;
   assert.equal(verdictOf(await take(board.acquire(0))), "ok");

@@ -5,7 +5,7 @@ import { refusalOf, rung, skipRung, type BringUpFailure } from "./bring-up-rung.
 import type { Die, Residence } from "./die.ts";
 import { HOST_REPLACED, type DieTable } from "./die-table.ts";
 import type { JobCause } from "./job.ts";
-import type { OwnerRefusal } from "./reports.ts";
+import type { DieState, OwnerRefusal } from "./reports.ts";
 import type { Lease } from "./window.ts";
 
 /** Preconditions: the die is not online, and nobody else climbs for it. */
@@ -35,26 +35,65 @@ async function climbLeased(
   // A die that was lost may still have a context in the host that others needed until now.
   die.keeper.endCondemned();
   die.state = "in-slot";
-  const bound = await bindDie(tools, number);
-  if (!bound.ok) {
-    settleUnbound(table, die, bound.error);
-    return bound;
-  }
+  const bound = await bindLeased(table, die);
+  if (!bound.ok) return bound;
+  // Another request's bind may have failed while this one waited for its turn, and said so.
+  if (stateOf(die) !== "in-slot") die.state = "in-slot";
   die.state = "bound";
   const resident = await makeResidentCounted(table, die);
   if (!resident.ok) return resident;
+  if (stateOf(die) !== "bound") return err(lostMeanwhile(die));
   die.residence = resident.value;
   die.state = "online";
   die.isReady = true;
   return ok(undefined);
 }
 
-/** A die that did not get to the driver: what is known of it depends on how that ended. */
-function settleUnbound(table: DieTable, die: Die, { verdict, kind, cause }: BringUpFailure): void {
+/** Read anew at each call: it changes while a climb waits. */
+const stateOf = (die: Die): DieState => die.state;
+
+const lostMeanwhile = (die: Die): BringUpFailure => ({
+  step: "probe",
+  kind: "refused",
+  verdict: null,
+  cause: {
+    name: "lost_meanwhile",
+    code: 0,
+    call: "online",
+    message: `it was lost while it came up: ${die.lastCause?.message ?? "no cause was told"}`,
+  },
+});
+
+/**
+ * Binds the die that is in the window. What is known of one that did not get to the driver depends
+ * on how that ended. Preconditions: the caller has a lease on it.
+ */
+export async function bindLeased(table: DieTable, die: Die): Promise<Result<void, BringUpFailure>> {
+  const bound = await bindDie(table.tools, die.number);
+  if (bound.ok) return bound;
+  const { verdict, kind, cause } = bound.error;
   if (verdict === "hung" || kind === "lost") {
     table.noteFault(die, cause.name, cause.message);
-    die.giveUp(verdict === "hung" ? "faulted" : "lost", cause);
-  } else die.state = "discovered";
+    if (!die.isOnline) die.giveUp(verdict === "hung" ? "faulted" : "lost", cause);
+  } else if (die.state === "in-slot") die.state = "discovered";
+  return bound;
+}
+
+/**
+ * Binds each of the dies before any of them is brought up, so that one die host counts them all
+ * (decision 0013). One that fails is left: it says why when it is brought online.
+ */
+export async function bindAll(table: DieTable, numbers: readonly number[]): Promise<void> {
+  const { board } = table.options;
+  if (board.slotKind === "direct" || numbers.length < 2) return;
+  for (const number of numbers) {
+    const die = await table.dieOf(number);
+    if (!die.ok || board.driver.isBound(number)) continue;
+    const lease = await table.windows.of(number).lease(number);
+    if (!lease.ok) continue;
+    await bindLeased(table, die.value);
+    lease.value.release();
+  }
 }
 
 /** Makes the context, in a new die host where the one that there is cannot count the die. */
