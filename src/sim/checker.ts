@@ -59,6 +59,8 @@ export class Checker {
   /** By board: when its window came to a die. */
   readonly #arrivals = new Map<number, { readonly die: number; readonly atMs: number }>();
   #attempt: Attempt | null = null;
+  #isParked = false;
+  #resumes = 0;
   /** Since when a die in the window would fail a probe; none where it would not. */
   readonly #sickSinceMs = new Map<number, number>();
 
@@ -67,10 +69,22 @@ export class Checker {
     options.machine.observe((seen) => this.#observe(seen));
   }
 
+  /** The owner touches nothing from now on, or serves again. */
+  park(isParked: boolean): void {
+    this.#isParked = isParked;
+    if (!isParked) this.#resumes += 1;
+  }
+
+  /** How often an owner was told to serve again. */
+  get resumes(): number {
+    return this.#resumes;
+  }
+
   /** An owner that was killed leaves what it was about as it is. */
   ownerGone(): void {
     this.#attempt = null;
     this.#arrivals.clear();
+    this.park(false);
   }
 
   /** Looks at what lasts: to be called now and then, and whenever a request was answered. */
@@ -127,6 +141,7 @@ export class Checker {
 
   #begin(step: SimStepName, die: number): void {
     this.#checkJournal(step, die);
+    if (this.#isParked) this.#violate(0, `a parked owner takes a step: ${step} of die ${die}`);
     if (step === "acquire") {
       this.#checkHold(die);
       this.#leaveWindow(die);

@@ -172,7 +172,7 @@ class Simulation {
     const { machine, clock } = this.#world;
     const { owner } = await this.#world.running();
     const shown = machine.slots.map(({ occupant }) => occupant);
-    owner.leave();
+    await owner.leave();
     await clock.sleep(1);
     this.#checker.checkLeft(shown);
   }
@@ -204,6 +204,7 @@ class Simulation {
 
 /** Brings the die online, works on it and reads the result; `ok`, or what went wrong. */
 async function serve(client: Client, die: number, dies: readonly number[]): Promise<string> {
+  await client.ask("resume", die);
   await client.ask("retry", die);
   // What was launched and not read is kept, and may be what stands in the way.
   for (const other of dies) await client.ask("read", other);
