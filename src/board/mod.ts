@@ -13,6 +13,13 @@ export type {
   SlotView,
 } from "./board.ts";
 export { createDirectBoard } from "./direct-board.ts";
+export { BAR_SWAP_PATH } from "./bar-swap-abi.ts";
+export {
+  createBarSwapBoard,
+  type BarSwapBoard,
+  type BarSwapBoardOptions,
+} from "./bar-swap-board.ts";
+export { openBarSwap } from "./bar-swap-ffi.ts";
 export {
   comparePciAddresses,
   formatPciAddress,
@@ -50,3 +57,13 @@ export { createKernelWatch, type KernelWatch, type KernelWatchOptions } from "./
 export { createSimBoard, type SimBoardOptions, type SimStep } from "./sim-board.ts";
 export { boardEventOf, pciSlot, XidScanner, type XidSighting } from "./xid.ts";
 export { mendOf, XIDS, xidOf, type Xid, type XidClass, type XidMend } from "./xid-catalogue.ts";
+export { createStepLauncher } from "./step-process.ts";
+export type { StepQuestion } from "./step-protocol.ts";
+export { createStepRunner, type StepFailure, type StepLauncher } from "./step-runner.ts";
+export { createStepServer, type SlotDevice } from "./step-server.ts";
+export { BLOCKED_OVERRIDE } from "./driver-override.ts";
+export { describeHolders, findHolders, type DieHolder } from "./holders.ts";
+export { moduleState, type ModuleState } from "./module-load.ts";
+export { ordinalByAddress } from "./ordinal.ts";
+export { checkSlotDevice } from "./slot-device.ts";
+export { foreignHolder, type SlotHolder } from "./slot-holder.ts";

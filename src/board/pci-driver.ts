@@ -1,0 +1,293 @@
+/**
+ * Which dies NVIDIA's driver has. It is loaded with all dies but one blocked, since a die outside
+ * the window must not be probed; each further die is unblocked, then bound. What the kernel says it
+ * did is believed only once the `driver` link shows it.
+ */
+import { createMutex, err, ok, type EventClock, type Log } from "../base/mod.ts";
+import type { BoardDie, BoardFailure, DriverBinding, Holder } from "./board.ts";
+import { boardStep, lost, refused, type StepOutcome, type StepTimeouts } from "./board-step.ts";
+import {
+  BLOCKED_OVERRIDE,
+  changeOverride,
+  writeOverride,
+  type OverrideChange,
+  type OverrideTools,
+} from "./driver-override.ts";
+import { describeHolders, findHolders, type DieHolder } from "./holders.ts";
+import { readDriver } from "./pci-function.ts";
+import { isProcessAlive } from "./process-state.ts";
+import { loadModule, moduleState } from "./module-load.ts";
+import type { StepRunner } from "./step-runner.ts";
+
+/** The module, and the PCI driver that it registers. */
+const NVIDIA = "nvidia";
+const DRIVER_FOLDER = `sys/bus/pci/drivers/${NVIDIA}`;
+
+export type PciDriverOptions = {
+  /** `/`, or a folder that stands for it. */
+  readonly root: string;
+  readonly steps: StepRunner;
+  readonly timeouts: StepTimeouts;
+  readonly clock: EventClock;
+  readonly log: Log;
+  /** The owner: its die hosts are its children, and no strangers. */
+  readonly ownerPid: number;
+  /** The board's dies, as far as they are known. */
+  readonly dies: () => readonly BoardDie[];
+  /** The die in the window. */
+  readonly occupant: () => number | null;
+};
+
+/** How long processes of our own are given to close a die: the kernel is still ending them. */
+const OWN_HOLDERS_GO_MS = 5000;
+const HOLDERS_POLL_MS = 50;
+
+export function createPciDriver(options: PciDriverOptions): DriverBinding {
+  const driver = new PciDriver(options);
+  return {
+    isLoaded: () => moduleState(options.root, NVIDIA) === "live",
+    isBound: (die) => driver.isBound(die),
+    blockAllExcept: (die) => driver.inTurn(() => driver.blockAllExcept(die)),
+    load: () => driver.inTurn(() => driver.load()),
+    unblock: (die) => driver.inTurn(() => driver.unblock(die)),
+    bind: (die) => driver.inTurn(() => driver.bind(die)),
+    unbind: (die) => driver.inTurn(() => driver.unbind(die)),
+    holders: (die) => Promise.resolve(driver.holders(die)),
+    restore: (die) => driver.inTurn(() => driver.restore(die)),
+  };
+}
+
+class PciDriver {
+  readonly #options: PciDriverOptions;
+  readonly #turn = createMutex();
+  /** What each die's bring-up step has written, in order, until that step has worked out. */
+  readonly #changes = new Map<number, OverrideChange[]>();
+  /** Dies on which a step hung, and the process that still hangs in it. */
+  readonly #hung = new Map<number, number>();
+  readonly inTurn = this.#turn.run;
+
+  constructor(options: PciDriverOptions) {
+    this.#options = options;
+  }
+
+  isBound(die: number): boolean {
+    const address = this.#options.dies().find((each) => each.die === die)?.address;
+    return address !== undefined && this.#driverOf(address) === NVIDIA;
+  }
+
+  async blockAllExcept(die: number): Promise<StepOutcome<void>> {
+    this.#changes.set(die, []);
+    for (const each of this.#options.dies()) {
+      const done =
+        each.die === die ? await this.#change(die, each, null) : await this.#block(die, each);
+      if (!done.ok) return done;
+    }
+    return ok(undefined);
+  }
+
+  async #block(forDie: number, die: BoardDie): Promise<StepOutcome<void>> {
+    const driver = this.#driverOf(die.address);
+    if (driver !== null) {
+      // Loading a driver does not take a function from the one that has it.
+      this.#options.log(` die ${die.die}: not blocked, ${driver} has it already`);
+      return ok(undefined);
+    }
+    return this.#change(forDie, die, BLOCKED_OVERRIDE);
+  }
+
+  async #change(
+    forDie: number,
+    die: BoardDie,
+    value: typeof BLOCKED_OVERRIDE | null,
+  ): Promise<StepOutcome<void>> {
+    const stuck = this.#stuckOn(die);
+    if (stuck !== null) return err(stuck);
+    const changed = await changeOverride(this.#overrides(), die.address, value);
+    if (!changed.ok) return this.#noteHang(die.die, changed);
+    if (changed.value !== null) this.#changes.get(forDie)?.push(changed.value);
+    return ok(undefined);
+  }
+
+  async load(): Promise<StepOutcome<void>> {
+    const loaded = await loadModule(NVIDIA, this.#options);
+    if (!loaded.ok) return loaded;
+    const die = this.#dieInWindow();
+    if (die === null || this.#driverOf(die.address) === NVIDIA) {
+      for (const each of this.#options.dies())
+        if (die !== each && this.isBound(each.die))
+          this.#options.log(` die ${each.die}: nvidia has it too`);
+      if (die !== null) this.#changes.delete(die.die);
+      return ok(undefined);
+    }
+    return refused(
+      `modprobe ${NVIDIA}`,
+      `${NVIDIA} is loaded and did not take ${die.address}; the kernel's log says why (\`dmesg\`)`,
+    );
+  }
+
+  async unblock(die: number): Promise<StepOutcome<void>> {
+    this.#changes.set(die, []);
+    const found = this.#find(die);
+    return found === null ? noSuchDie(die) : this.#change(die, found, null);
+  }
+
+  async bind(die: number): Promise<StepOutcome<void>> {
+    const found = this.#find(die);
+    if (found === null) return noSuchDie(die);
+    const { address } = found;
+    const before = this.#driverOf(address);
+    if (before === NVIDIA) return ok(undefined);
+    if (before !== null) return takenBy(before, address);
+    const ready = await this.#mayBind(found);
+    if (!ready.ok) return ready;
+    const { steps, timeouts } = this.#options;
+    const at = {
+      call: "write",
+      name: "bind",
+      timeoutMs: timeouts.bindMs,
+      meanings: BIND_MEANINGS,
+    } as const;
+    const body = { path: `${DRIVER_FOLDER}/bind`, text: address };
+    const bound = this.#noteHang(die, await boardStep(steps, at, body));
+    const after = this.#driverOf(address);
+    if (after === NVIDIA) {
+      this.#changes.delete(die);
+      return ok(undefined);
+    }
+    if (!bound.ok) return bound;
+    if (after !== null) return takenBy(after, address);
+    return refused("bind", `the kernel took the bind of ${address}, and no driver has it now`);
+  }
+
+  /** A driver binds to a die that fell off the bus, or out of the window, and then hangs in it. */
+  async #mayBind(die: BoardDie): Promise<StepOutcome<void>> {
+    const stuck = this.#stuckOn(die);
+    if (stuck !== null) return err(stuck);
+    if (this.#options.occupant() !== die.die) {
+      return refused("bind", `die ${die.die} is not in the slot; it is bound only while it is`);
+    }
+    const { steps, timeouts } = this.#options;
+    const at = { call: "presence", name: "config read", timeoutMs: timeouts.presenceMs } as const;
+    const looked = this.#noteHang(die.die, await boardStep(steps, at, { name: die.address }));
+    if (!looked.ok) return looked;
+    if (looked.value.presence === "present") return ok(undefined);
+    return lost("bind", `${die.address} does not answer: it fell off the bus, and is not bound`);
+  }
+
+  async unbind(die: number): Promise<StepOutcome<void>> {
+    const found = this.#find(die);
+    if (found === null) return noSuchDie(die);
+    const { address } = found;
+    const before = this.#driverOf(address);
+    if (before === null) return ok(undefined);
+    if (before !== NVIDIA) return takenBy(before, address);
+    const stuck = this.#stuckOn(found);
+    if (stuck !== null) return err(stuck);
+    const holders = await this.#holdersLeft(address);
+    if (holders.length > 0) {
+      return refused("unbind", `${describeHolders(holders)}, or the unbind would never come back`);
+    }
+    const { steps, timeouts } = this.#options;
+    const at = { call: "write", name: "unbind", timeoutMs: timeouts.bindMs } as const;
+    const body = { path: `${DRIVER_FOLDER}/unbind`, text: address };
+    const done = this.#noteHang(die, await boardStep(steps, at, body));
+    const after = this.#driverOf(address);
+    if (after === null) return ok(undefined);
+    if (!done.ok) return done;
+    return refused("unbind", `the kernel took the unbind of ${address}, and ${after} has it still`);
+  }
+
+  holders(die: number): readonly Holder[] {
+    const found = this.#find(die);
+    if (found === null) return [];
+    return findHolders(this.#options.root, found.address)
+      .filter((each) => !this.#isOurs(each))
+      .map(({ pid, command, path }) => ({ pid, command, path }));
+  }
+
+  /** Who has it open once processes of our own have had their time to end. */
+  async #holdersLeft(address: string): Promise<readonly DieHolder[]> {
+    const { root, clock } = this.#options;
+    const untilMs = clock.nowMs() + OWN_HOLDERS_GO_MS;
+    for (;;) {
+      const holders = findHolders(root, address);
+      const isWorthWaiting = holders.length > 0 && holders.every((each) => this.#isOurs(each));
+      if (!isWorthWaiting || clock.nowMs() >= untilMs) return holders;
+      await clock.sleep(HOLDERS_POLL_MS);
+    }
+  }
+
+  #isOurs({ pid, parentPid }: DieHolder): boolean {
+    const { ownerPid } = this.#options;
+    return pid === ownerPid || parentPid === ownerPid;
+  }
+
+  /** Undoes what the die's failed step has written, the latest first. */
+  async restore(die: number): Promise<void> {
+    const changes = this.#changes.get(die) ?? [];
+    this.#changes.delete(die);
+    for (const { name, before } of changes.reverse()) {
+      const of = this.#options.dies().find(({ address }) => address === name);
+      const stuck = of === undefined ? null : this.#stuckOn(of);
+      const undone =
+        stuck === null ? await writeOverride(this.#overrides(), name, before) : err(stuck);
+      if (undone.ok) continue;
+      if (of !== undefined) this.#noteHang(of.die, undone);
+      this.#options.log(` ${name}: driver_override is left as it is: ${undone.error.message}`);
+    }
+  }
+
+  #overrides(): OverrideTools {
+    const { steps, timeouts } = this.#options;
+    return { steps, timeoutMs: timeouts.attributeMs };
+  }
+
+  #driverOf(address: string): string | null {
+    return readDriver(this.#options.root, address);
+  }
+
+  #find(die: number): BoardDie | null {
+    return this.#options.dies().find((each) => each.die === die) ?? null;
+  }
+
+  #dieInWindow(): BoardDie | null {
+    const occupant = this.#options.occupant();
+    return occupant === null ? null : this.#find(occupant);
+  }
+
+  /** Remembers which process hangs with the die: the next step on it would hang behind it. */
+  #noteHang<T>(die: number, outcome: StepOutcome<T>): StepOutcome<T> {
+    const pid = outcome.ok ? undefined : outcome.error.stepPid;
+    if (pid !== undefined) this.#hung.set(die, pid);
+    return outcome;
+  }
+
+  #stuckOn(die: BoardDie): BoardFailure | null {
+    const pid = this.#hung.get(die.die);
+    if (pid === undefined) return null;
+    if (!isProcessAlive(this.#options.root, pid)) {
+      this.#hung.delete(die.die);
+      return null;
+    }
+    const message = `pid ${pid} still hangs in an earlier step on ${die.address}, and has its lock`;
+    return { verdict: "hung", call: "wait", message, stepPid: pid };
+  }
+}
+
+const noSuchDie = (die: number): StepOutcome<never> =>
+  refused("driver", `the board has no die ${die}`);
+
+const takenBy = (driver: string, address: string): StepOutcome<never> =>
+  refused(
+    "bind",
+    `${driver} has ${address}; take it away with \`echo ${address} > ` +
+      `/sys/bus/pci/drivers/${driver}/unbind\` if nothing uses it`,
+  );
+
+/** What an errno of a bind means; any other is the answer of the driver's own probe. */
+const BIND_MEANINGS: Readonly<Record<string, string>> = {
+  ENODEV: `${NVIDIA} does not know this die, or its driver_override names another driver`,
+  ENOENT: `there is no PCI driver ${NVIDIA}: its module is gone`,
+  EBUSY: "another step has the die",
+  EIO: "the driver's probe of it failed: the kernel's log says why (`dmesg`)",
+};
