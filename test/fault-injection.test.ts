@@ -84,6 +84,8 @@ for (const backend of ["cuda", "auto"] as const) {
     const fault = { kind: "wrong-element", seed: 1 } as const;
     const openOwner = createOpenOwner({
       dieHostCommand: ["/bin/false"],
+      boardStepCommand: ["no-such-program"],
+      pid: process.pid,
       basePayload: basePath,
       now: () => new Date(),
     });

@@ -1,6 +1,6 @@
 /**
- * The layouts and numbers of include/holdfast/bar_swap.h, and nothing else. Compared with the header
- * by test/bar-swap-header.test.ts.
+ * The layouts and numbers of include/holdfast/bar_swap.h, and nothing else. Compared with the
+ * header by test/bar-swap-header.test.ts.
  */
 import { endianness } from "node:os";
 import { formatPciAddress } from "./pci-address.ts";

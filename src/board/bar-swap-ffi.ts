@@ -34,7 +34,7 @@ const MAP_FAILED = 0xffff_ffff_ffff_ffffn;
 const OFFSET_UNIT_BYTES = 64 * 1024;
 
 const SYMBOLS = {
-  /** (int file, unsigned long request, void *argument): variadic, of which Linux's ABIs make none */
+  /** (int file, unsigned long request, ...): one pointer, passed as if it were declared. */
   ioctl: { args: ["int32", "uint64", "pointer"], result: "int32" },
   /** (void *address, size_t bytes, int protection, int flags, int file, off_t offset) */
   mmap: {

@@ -1,6 +1,6 @@
 /**
- * The bar_swap slot, over a process that holds its device. A move is a RELEASE of the die that is in
- * it and an ACQUIRE of the other. Nothing else is ever released, and the end of that process
+ * The bar_swap slot, over a process that holds its device. A move is a RELEASE of the die that is
+ * in it and an ACQUIRE of the other. Nothing else is ever released, and the end of that process
  * releases nothing either.
  */
 import { createMutex, err, ok, type EventClock, type Log } from "../base/mod.ts";

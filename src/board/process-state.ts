@@ -11,8 +11,12 @@ export type ProcessState = {
 };
 
 /** Null where the process is gone, or hidden from us. */
-export function readProcess(root: string, pid: number): ProcessState | null {
-  const text = readProcText(root, `proc/${pid}/stat`);
+export function readProcess(
+  root: string,
+  pid: number,
+  folder = `proc/${pid}`,
+): ProcessState | null {
+  const text = readProcText(root, `${folder}/stat`);
   // The name stands in parentheses and may hold some itself.
   const form = /^\d+ \((.*)\) (\S) (-?\d+) /s.exec(text ?? "");
   if (form === null) return null;
@@ -20,10 +24,20 @@ export function readProcess(root: string, pid: number): ProcessState | null {
   return { pid, parentPid: Number(parent), command, state };
 }
 
-/** A process that is there and has not ended: a zombie holds nothing any more. */
+const ENDED = new Set(["Z", "X"]);
+
+/**
+ * A process that is there and has not ended. One whose first thread has ended lives on as long as
+ * another thread does, which may be stuck in a call of the kernel.
+ */
 export function isProcessAlive(root: string, pid: number): boolean {
   const found = readProcess(root, pid);
-  return found !== null && found.state !== "Z" && found.state !== "X";
+  if (found === null) return false;
+  if (!ENDED.has(found.state)) return true;
+  return readNames(root, `proc/${pid}/task`).some((thread) => {
+    const state = readProcess(root, Number(thread), `proc/${pid}/task/${thread}`)?.state;
+    return state !== undefined && !ENDED.has(state);
+  });
 }
 
 /** The processes of this machine, as far as we may see them. */

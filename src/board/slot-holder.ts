@@ -20,8 +20,11 @@ export function foreignHolder(
   const { holderPid, ownPid } = query;
   if (holderPid === null || holderPid <= 0 || holderPid === ownPid) return null;
   if (!isProcessAlive(root, holderPid)) return null;
-  if (hasOpen(root, holderPid, (path) => path === devicePath) === "no") return null;
-  return { pid: holderPid, command: readProcess(root, holderPid)?.command ?? "?" };
+  const found = readProcess(root, holderPid);
+  // The descriptors of a process whose first thread has ended are not shown.
+  const isShown = found?.state !== "Z";
+  if (isShown && hasOpen(root, holderPid, (path) => path === devicePath) === "no") return null;
+  return { pid: holderPid, command: found?.command ?? "?" };
 }
 
 /** Whether a process has such a file open; `hidden` where we may not see. */

@@ -46,7 +46,7 @@ export const OWNER_FLAGS: FlagParametersForType<OwnerFlags, CliContext> = {
     kind: "enum",
     values: SLOTS,
     default: "direct",
-    brief: "direct: every die is mapped; sim: one simulated window; bar_swap: K80 boards, later",
+    brief: "direct: every die is mapped; bar_swap: one window, by /dev/bar_swap; sim: simulated",
   },
   stateDir: {
     kind: "parsed",

@@ -17,6 +17,8 @@ await runProcess(process, {
     const { createOpenOwner } = await import("./wiring.ts");
     const openOwner = createOpenOwner({
       dieHostCommand: [process.execPath, ...process.execArgv, pathOf("./die-host-main.js")],
+      boardStepCommand: [process.execPath, ...process.execArgv, pathOf("./board-step-main.js")],
+      pid: process.pid,
       basePayload: pathOf("../../../kernels/base.ptx"),
       now: () => new Date(),
     });

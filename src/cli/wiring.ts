@@ -1,7 +1,15 @@
 /** Puts an owner together: the board, the die hosts, the journal. The one place that chooses. */
 import { join } from "node:path";
-import { err, ok, systemClock, type Log } from "../base/mod.ts";
-import { createDirectBoard, createSimBoard, type Board } from "../board/mod.ts";
+import { err, ok, systemClock, type Log, type Result } from "../base/mod.ts";
+import {
+  BAR_SWAP_PATH,
+  checkSlotDevice,
+  createBarSwapBoard,
+  createDirectBoard,
+  createSimBoard,
+  createStepLauncher,
+  type Board,
+} from "../board/mod.ts";
 import {
   createHostLauncher,
   createOwner,
@@ -12,7 +20,7 @@ import {
   readBootId,
   type Journal,
 } from "../owner/mod.ts";
-import type { OpenOwner, OwnerRequest } from "./open-owner.ts";
+import type { OpenOwner, OwnerRequest, OwnerRequestError } from "./open-owner.ts";
 
 /** Dies of the software GPU and of the simulated board, unless one says otherwise. */
 const DIES_DEFAULT = 2;
@@ -23,6 +31,10 @@ const SIM_ACQUIRE_MS = 1;
 export type WiringOptions = {
   /** What starts a die host; `--backend B --dies N`, and the like, is appended. */
   readonly dieHostCommand: readonly [string, ...string[]];
+  /** What starts a process for a step of the board that can hang; its flags are appended. */
+  readonly boardStepCommand: readonly [string, ...string[]];
+  /** This process. */
+  readonly pid: number;
   /** Absolute path of kernels/base.ptx. */
   readonly basePayload: string;
   readonly now: () => Date;
@@ -31,22 +43,18 @@ export type WiringOptions = {
 export function createOpenOwner(options: WiringOptions): OpenOwner {
   const { dieHostCommand, basePayload, now } = options;
   return (request) => {
-    const board = boardFor(request);
-    if (board === null) {
-      const mend = "use --slot direct, or --slot sim to try a single window";
-      const message = `--slot bar_swap is not supported by this version; ${mend}`;
-      return Promise.resolve(err({ code: "not_supported", message }));
-    }
     const { backend, dies, log, timeoutMs, stateDirectory, fault = null } = request;
     if (fault !== null && backend !== "soft") {
       const message = `faults are made in the software GPU only: use --backend soft`;
       return Promise.resolve(err({ code: "not_supported", message }));
     }
+    const board = boardFor(request, options);
+    if (!board.ok) return Promise.resolve(board);
     const hostFlags = ["--backend", backend, "--dies", String(dies ?? DIES_DEFAULT)];
     if (fault !== null) hostFlags.push("--fault", `${fault.kind}:${fault.seed}`);
     const launchHost = createHostLauncher({ command: [...dieHostCommand, ...hostFlags], log });
     const owner = createOwner({
-      board,
+      board: board.value,
       log,
       clock: systemClock,
       workTimeoutMs: timeoutMs,
@@ -58,17 +66,42 @@ export function createOpenOwner(options: WiringOptions): OpenOwner {
   };
 }
 
-function boardFor({ slot, dies }: OwnerRequest): Board | null {
+function boardFor(
+  { slot, dies, log }: OwnerRequest,
+  options: WiringOptions,
+): Result<Board, OwnerRequestError> {
   switch (slot) {
     case "direct":
-      return createDirectBoard({ dies });
+      return ok(createDirectBoard({ dies }));
     case "sim": {
       const count = dies ?? DIES_DEFAULT;
-      return createSimBoard({ dies: count, clock: systemClock, acquireMs: SIM_ACQUIRE_MS });
+      return ok(createSimBoard({ dies: count, clock: systemClock, acquireMs: SIM_ACQUIRE_MS }));
     }
     case "bar_swap":
-      return null;
+      return barSwapBoard(log, options);
   }
+}
+
+/** The machine's own file system, and nothing that stands for it. */
+const ROOT = "/";
+
+function barSwapBoard(
+  log: Log,
+  { boardStepCommand, pid }: WiringOptions,
+): Result<Board, OwnerRequestError> {
+  const ready = checkSlotDevice(ROOT, BAR_SWAP_PATH);
+  if (!ready.ok) return err({ code: "no_device", message: ready.error });
+  const flags = ["--root", ROOT, "--slot-device", BAR_SWAP_PATH];
+  return ok(
+    createBarSwapBoard({
+      root: ROOT,
+      devicePath: BAR_SWAP_PATH,
+      launchStep: createStepLauncher({ command: [...boardStepCommand, ...flags], log }),
+      clock: systemClock,
+      log,
+      ownerPid: pid,
+    }),
+  );
 }
 
 /** Without a journal the owner still works; only a wedged host stays unexplained. */

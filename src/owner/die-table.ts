@@ -87,7 +87,9 @@ export class DieTable {
       address: board.address,
       deviceName: residence?.device.name ?? board.name,
     }));
-    return ok({ dies, occupant: this.windows.occupant() });
+    // What an owner before us left in the slot is there, though no lease of ours has moved it.
+    const occupant = this.windows.occupant() ?? this.options.board.occupant(0);
+    return ok({ dies, occupant });
   }
 
   /** What devices the driver counts, asked through the first host. */

@@ -58,6 +58,8 @@ export function createOwner(
         const link = keeper.current();
         if (link !== null) keeper.kill(link, { name: "leaving", code: 0, call: "leave", message });
       }
+      // After the die hosts: a driver that closes a die must still reach it through the slot.
+      table.options.board.leave();
     },
   };
 }
