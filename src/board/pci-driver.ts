@@ -70,9 +70,11 @@ class PciDriver {
     this.#options = options;
   }
 
+  /** The kernel shows the link while a probe is still under way: one that hangs has no die yet. */
   isBound(die: number): boolean {
-    const address = this.#options.dies().find((each) => each.die === die)?.address;
-    return address !== undefined && this.#driverOf(address) === NVIDIA;
+    const found = this.#find(die);
+    if (found === null || this.#stuckOn(found) !== null) return false;
+    return this.#driverOf(found.address) === NVIDIA;
   }
 
   async blockAllExcept(die: number): Promise<StepOutcome<void>> {
@@ -109,9 +111,10 @@ class PciDriver {
   }
 
   async load(): Promise<StepOutcome<void>> {
-    const loaded = await loadModule(NVIDIA, this.#options);
-    if (!loaded.ok) return loaded;
     const die = this.#dieInWindow();
+    const loaded = await loadModule(NVIDIA, this.#options);
+    // The one die that is not blocked is the one in whose probe it hangs.
+    if (!loaded.ok) return die === null ? loaded : this.#noteHang(die.die, loaded);
     if (die === null || this.#driverOf(die.address) === NVIDIA) {
       for (const each of this.#options.dies())
         if (die !== each && this.isBound(each.die))
@@ -135,6 +138,8 @@ class PciDriver {
     const found = this.#find(die);
     if (found === null) return noSuchDie(die);
     const { address } = found;
+    const stuck = this.#stuckOn(found);
+    if (stuck !== null) return err(stuck);
     const before = this.#driverOf(address);
     if (before === NVIDIA) return ok(undefined);
     if (before !== null) return takenBy(before, address);
@@ -149,6 +154,8 @@ class PciDriver {
     } as const;
     const body = { path: `${DRIVER_FOLDER}/bind`, text: address };
     const bound = this.#noteHang(die, await boardStep(steps, at, body));
+    // The link is there from the beginning of a probe on: it proves nothing of one that hangs.
+    if (!bound.ok && bound.error.verdict === "hung") return bound;
     const after = this.#driverOf(address);
     if (after === NVIDIA) {
       this.#changes.delete(die);
@@ -161,8 +168,6 @@ class PciDriver {
 
   /** A driver binds to a die that fell off the bus, or out of the window, and then hangs in it. */
   async #mayBind(die: BoardDie): Promise<StepOutcome<void>> {
-    const stuck = this.#stuckOn(die);
-    if (stuck !== null) return err(stuck);
     if (this.#options.occupant() !== die.die) {
       return refused("bind", `die ${die.die} is not in the slot; it is bound only while it is`);
     }
@@ -178,11 +183,11 @@ class PciDriver {
     const found = this.#find(die);
     if (found === null) return noSuchDie(die);
     const { address } = found;
+    const stuck = this.#stuckOn(found);
+    if (stuck !== null) return err(stuck);
     const before = this.#driverOf(address);
     if (before === null) return ok(undefined);
     if (before !== NVIDIA) return takenBy(before, address);
-    const stuck = this.#stuckOn(found);
-    if (stuck !== null) return err(stuck);
     const holders = await this.#holdersLeft(address);
     if (holders.length > 0) {
       return refused("unbind", `${describeHolders(holders)}, or the unbind would never come back`);
@@ -191,6 +196,8 @@ class PciDriver {
     const at = { call: "write", name: "unbind", timeoutMs: timeouts.bindMs } as const;
     const body = { path: `${DRIVER_FOLDER}/unbind`, text: address };
     const done = this.#noteHang(die, await boardStep(steps, at, body));
+    // The link goes before the driver is asked to let go.
+    if (!done.ok && done.error.verdict === "hung") return done;
     const after = this.#driverOf(address);
     if (after === null) return ok(undefined);
     if (!done.ok) return done;
