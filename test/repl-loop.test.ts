@@ -110,7 +110,7 @@ test("loop: help names every command", async () => {
   const [first, ...rest] = await answers("help");
   const usages = [
     ...["discover", "online <die>", "probe <die>", "swap <die>", "work <die> <seed> <iters>"],
-    ...["read <die>", "count", "status", "help", "shutdown|quit"],
+    ...["read <die>", "count", "status", "retry <die>", "help", "shutdown|quit"],
   ];
   assert.equal(first, `commands: ${usages.join(" | ")}`);
   assert.equal(rest.length, usages.length);

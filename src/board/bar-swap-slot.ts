@@ -207,5 +207,5 @@ export class BarSwapSlot {
 }
 
 const heldBy = ({ pid, command }: SlotHolder, { occupant }: SlotQuery): string =>
-  `die ${String(occupant)} is in the slot and pid ${pid} (${command}) holds it; end that process, ` +
-  "or leave the board to it";
+  `die ${String(occupant)} is in the slot and pid ${pid} (${command}) holds it; end that ` +
+  "process, or leave the board to it";

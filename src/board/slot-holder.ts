@@ -1,4 +1,4 @@
-/** Who has the slot: the process that acquired it, as long as it is there and has the device open. */
+/** Who has the slot: who acquired it, as long as that process is there and has the device open. */
 import { readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { isProcessAlive, readProcess } from "./process-state.ts";

@@ -1,6 +1,6 @@
 /**
- * What a step process is asked to do, and what it answers: one line of JSON each way, one step at a
- * time. A step is a call that can hang with the hardware, so it is made where it may be left behind.
+ * What a step process is asked to do, and what it answers: one line of JSON each way, one step at
+ * a time. A step is a call that can hang with the hardware: it is made where it may be left behind.
  */
 import type { Presence } from "./board.ts";
 

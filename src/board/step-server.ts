@@ -1,4 +1,4 @@
-/** Does the steps: what runs in a step process. One at a time, and synchronously: who hangs, hangs. */
+/** Does the steps: what runs in a step process. One at a time, and without a way to call it off. */
 import { spawnSync } from "node:child_process";
 import { closeSync, constants as fsConstants, openSync, writeSync } from "node:fs";
 import { constants } from "node:os";

@@ -10,6 +10,7 @@ import {
 } from "@stricli/core";
 import { ARGUMENT_FORMS } from "./argument-forms.ts";
 import { APPLICATION_TEXT } from "./application-text.ts";
+import { BOARD_COMMANDS } from "./board-routes.ts";
 import { BRIDGE_COMMANDS } from "./bridge-routes.ts";
 import type { CliContext } from "./context.ts";
 import { EXIT } from "./exit-code.ts";
@@ -147,6 +148,7 @@ export function createApplication(version: () => string): Application<CliContext
     owner,
     run,
     ...BRIDGE_COMMANDS,
+    ...BOARD_COMMANDS,
     devices,
   });
   const root = buildRouteMap<string, CliContext>({

@@ -1,7 +1,7 @@
 /**
  * A step process: makes the calls that can hang with the hardware, for an owner that goes on when
- * they do. Questions come on stdin and answers go to stdout, a line of JSON each. It ends when stdin
- * does, however the owner went, and releases nothing.
+ * they do. Questions come on stdin and answers go to stdout, a line of JSON each. It ends when
+ * stdin does, however the owner went, and releases nothing.
  *
  *   node board-step-main.js --root / --slot-device /dev/bar_swap
  */

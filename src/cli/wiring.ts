@@ -1,5 +1,4 @@
 /** Puts an owner together: the board, the die hosts, the journal. The one place that chooses. */
-import { join } from "node:path";
 import { err, ok, systemClock, type Log, type Result } from "../base/mod.ts";
 import {
   BAR_SWAP_PATH,
@@ -10,16 +9,8 @@ import {
   createStepLauncher,
   type Board,
 } from "../board/mod.ts";
-import {
-  createHostLauncher,
-  createOwner,
-  createSpareLauncher,
-  JOURNAL_NAME,
-  noJournal,
-  openJournal,
-  readBootId,
-  type Journal,
-} from "../owner/mod.ts";
+import { createHostLauncher, createOwner, createSpareLauncher } from "../owner/mod.ts";
+import { openBringUpRecord } from "./bring-up-record.ts";
 import type { OpenOwner, OwnerRequest, OwnerRequestError } from "./open-owner.ts";
 
 /** Dies of the software GPU and of the simulated board, unless one says otherwise. */
@@ -60,7 +51,7 @@ export function createOpenOwner(options: WiringOptions): OpenOwner {
       workTimeoutMs: timeoutMs,
       launchHost: createSpareLauncher(launchHost, systemClock),
       baseModule: { name: "base.ptx", path: basePayload },
-      journal: journalIn(stateDirectory, now, log),
+      ...openBringUpRecord({ stateDirectory, now, log }),
     });
     return Promise.resolve(ok({ owner, basePayload }));
   };
@@ -102,13 +93,4 @@ function barSwapBoard(
       ownerPid: pid,
     }),
   );
-}
-
-/** Without a journal the owner still works; only a wedged host stays unexplained. */
-function journalIn(stateDirectory: string, now: () => Date, log: Log): Journal {
-  const path = join(stateDirectory, JOURNAL_NAME);
-  const journal = openJournal({ path, now, bootId: readBootId("/") });
-  if (journal.ok) return journal.value;
-  log(`no bring-up journal, going on without: ${journal.error}; --state-dir names another folder`);
-  return noJournal;
 }

@@ -1,15 +1,22 @@
 /**
- * The bring-up ladder: from a die in the slot to a context that answers. Each rung is journalled
- * and logged before it runs; a rung that fails puts back what was written to the board.
+ * The bring-up ladder: from a die in the slot to a context that answers. A rung that fails puts
+ * back what was written to the board.
  */
-import { err, ok, type Log, type Result } from "../base/mod.ts";
-import type { Board, BoardFailure } from "../board/mod.ts";
+import { err, ok, type Result } from "../base/mod.ts";
+import type { CountedDevice } from "../board/mod.ts";
 import { WORK_ELEMENTS } from "../gpu/mod.ts";
+import {
+  rung,
+  skipRung,
+  STOPPED,
+  type BringUpFailure,
+  type BringUpTools,
+} from "./bring-up-rung.ts";
 import type { Die, Residence } from "./die.ts";
 import type { HostFailure } from "./frames.ts";
 import type { HostLink } from "./host-link.ts";
-import type { BringUpStep, Journal } from "./journal.ts";
-import type { JobCause, ModuleReference } from "./job.ts";
+import { describeStep, type BringUpStep } from "./journal.ts";
+import type { JobCause } from "./job.ts";
 
 /** The names of the work kernel's resident buffers. */
 export const WORK_INPUT = "work.input";
@@ -19,83 +26,67 @@ export const WORK_OUTPUT = "work.output";
 export const workBufferBytes = (elements = WORK_ELEMENTS): number =>
   elements * Float32Array.BYTES_PER_ELEMENT;
 
-/** A rung that failed. `kind: "lost"` says that the die's context, or host, went with it. */
-export type BringUpFailure = {
-  readonly step: BringUpStep;
-  readonly kind: "refused" | "lost";
-  readonly cause: JobCause;
-};
-
-export type BringUpTools = {
-  readonly board: Board;
-  readonly baseModule: ModuleReference;
-  readonly log: Log;
-  readonly journal: Journal;
-  /** Elements of the standing work; WORK_ELEMENTS where it is left out. */
-  readonly workElements?: number;
-};
-
-const boardCause = (failure: BoardFailure): JobCause => ({
-  name: "board",
-  code: 0,
-  call: failure.call,
-  message: failure.message,
-});
-
-/** Runs one rung: journal and log first, then the action, then its outcome into the journal. */
-export async function rung<T>(
-  tools: Pick<BringUpTools, "log" | "journal">,
-  at: { readonly die: number; readonly step: BringUpStep; readonly text: string },
-  action: () => Promise<Result<T, HostFailure | BoardFailure>>,
-): Promise<Result<T, BringUpFailure>> {
-  const { die, step } = at;
-  tools.journal.write({ die, step, phase: "begin" });
-  tools.log(` die ${String(die)}: ${at.text}...`);
-  const done = await action();
-  if (done.ok) {
-    tools.journal.write({ die, step, phase: "done" });
-    return done;
-  }
-  const failure =
-    "kind" in done.error ? done.error : { kind: "refused" as const, cause: boardCause(done.error) };
-  const { name, call, message } = failure.cause;
-  tools.journal.write({ die, step, phase: "failed", detail: message });
-  tools.log(` die ${String(die)}: ${call} FAILED (${name}): ${message}`);
-  return err({ step, ...failure });
-}
+/** The step that has taken hosts down, so that it is seen from afar in a log. */
+const BIND_TEXT = ">>> binding it to nvidia, other dies stay bound <<<";
 
 /**
  * Binds the driver: loads it, the first time, with all other dies blocked; later unblocks and
- * binds.
+ * binds. What an earlier owner did is found as it is, and not done again.
  */
 export async function bindDie(
   tools: BringUpTools,
   die: number,
 ): Promise<Result<void, BringUpFailure>> {
   const { driver } = tools.board;
-  if (driver.isBound(die)) return ok(undefined);
-  const steps = driver.isLoaded()
+  const isLoaded = driver.isLoaded();
+  if (isLoaded && driver.isBound(die)) {
+    skipRung(tools, { die, step: "load-driver" }, "nvidia is loaded, and has the die");
+    return ok(undefined);
+  }
+  const steps = isLoaded
     ? ([
-        ["unblock", "unblocking its driver_override", () => driver.unblock(die)],
-        ["bind", ">>> binding it to nvidia, other dies stay bound <<<", () => driver.bind(die)],
+        ["unblock", () => driver.unblock(die)],
+        ["bind", () => driver.bind(die)],
       ] as const)
     : ([
-        [
-          "block-all-except",
-          "blocking every other die by driver_override",
-          () => driver.blockAllExcept(die),
-        ],
-        ["load-driver", "loading nvidia, once", () => driver.load()],
+        ["block-all-except", () => driver.blockAllExcept(die)],
+        ["load-driver", () => driver.load()],
       ] as const);
-  for (const [step, text, action] of steps) {
+  for (const [step, action] of steps) {
+    const text = step === "bind" ? BIND_TEXT : describeStep(step);
     const done = await rung(tools, { die, step, text }, action);
-    if (!done.ok) {
+    if (done.ok) continue;
+    // Who ends a climb on purpose goes on from here later, and finds what was done.
+    if (done.error.cause.name !== STOPPED) {
       await driver.restore(die);
       tools.log(` die ${String(die)}: driver_override put back as it was`);
-      return done;
     }
+    return done;
   }
   return ok(undefined);
+}
+
+/** The die's ordinal among the devices that the driver counts in this host, found by address. */
+async function findOrdinal(
+  tools: BringUpTools,
+  die: Die,
+  link: HostLink,
+): Promise<Result<number, BringUpFailure>> {
+  const { number, keeper } = die;
+  const at = { die: number, step: "initialise" } as const;
+  let devices: Result<readonly CountedDevice[], BringUpFailure>;
+  if (keeper.isInitialised()) {
+    skipRung(tools, at, "this die host has opened its backend");
+    const known = await keeper.initialise(link);
+    devices = known.ok ? known : err({ step: "initialise", verdict: null, ...known.error });
+  } else devices = await rung(tools, at, () => keeper.initialise(link));
+  if (!devices.ok) return devices;
+  const counted = devices.value;
+  const found = (ordinal: number): string => `${ordinal} of ${counted.length}`;
+  return rung(tools, { die: number, step: "ordinals", found }, () => {
+    const ordinal = tools.board.ordinalOf(die.board, counted);
+    return Promise.resolve(ordinal === null ? err(noOrdinal(die, counted)) : ok(ordinal));
+  });
 }
 
 /** From a bound die to a resident context whose probe kernel answers right. */
@@ -104,7 +95,7 @@ export async function makeResident(
   die: Die,
   link: HostLink,
 ): Promise<Result<Residence, BringUpFailure>> {
-  const { number, keeper } = die;
+  const { number } = die;
   const module = tools.baseModule;
   const bytes = workBufferBytes(tools.workElements);
   const take = <T>(
@@ -113,15 +104,11 @@ export async function makeResident(
     action: () => Promise<Result<T, HostFailure>>,
   ): Promise<Result<T, BringUpFailure>> => rung(tools, { die: number, step, text }, action);
 
-  const devices = await take("initialise", "opening the backend (cuInit)", () =>
-    keeper.initialise(link),
-  );
-  if (!devices.ok) return devices;
-  const ordinal = tools.board.ordinalOf(die.board, devices.value);
-  if (ordinal === null) return err(noOrdinal(die, devices.value.length));
-  const context = await take("context", `creating a context on ordinal ${String(ordinal)}`, () =>
-    link.call("context", { die: number, ordinal }),
-  );
+  const found = await findOrdinal(tools, die, link);
+  if (!found.ok) return found;
+  const ordinal = found.value;
+  const text = `creating a context on ordinal ${String(ordinal)}`;
+  const context = await take("context", text, () => link.call("context", { die: number, ordinal }));
   if (!context.ok) return context;
   const loaded = await take("module", `loading ${module.name}`, () =>
     link.call("module", { die: number, module }),
@@ -162,13 +149,15 @@ export const wrongAnswer: JobCause = {
   message: "the probe kernel gave a wrong answer or none in time; the die computes wrongly",
 };
 
-const noOrdinal = (die: Die, counted: number): BringUpFailure => ({
-  step: "initialise",
+/** The name of the cause where the driver does not count the die. */
+export const NO_ORDINAL = "no_ordinal";
+
+const noOrdinal = (die: Die, counted: readonly CountedDevice[]): HostFailure => ({
   kind: "refused",
   cause: {
-    name: "no_ordinal",
+    name: NO_ORDINAL,
     code: 100,
     call: "cuDeviceGetCount",
-    message: `the driver counts ${counted} devices, none of them ${die.board.address}`,
+    message: `the driver counts ${counted.length} devices, none of them ${die.board.address}`,
   },
 });

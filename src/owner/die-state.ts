@@ -2,14 +2,14 @@ import { invariant } from "../base/mod.ts";
 import type { DieState } from "./reports.ts";
 
 /**
- * Which state may follow which (DESIGN section 4). `lost` is a die whose host died under it,
- * `faulted` one whose own context failed; both begin again from the slot, since binding survives a
- * process.
+ * Which state may follow which (DESIGN section 4). `lost` is a die whose host died under it, or
+ * that is gone from the board; `faulted` one whose own context failed, or whose bring-up did not
+ * come back. Both begin again from the slot, since binding survives a process.
  */
 const NEXT: Readonly<Record<DieState, readonly DieState[]>> = {
   absent: ["discovered"],
-  discovered: ["in-slot", "lost"],
-  "in-slot": ["bound", "discovered", "lost"],
+  discovered: ["in-slot", "faulted", "lost"],
+  "in-slot": ["bound", "discovered", "faulted", "lost"],
   bound: ["in-slot", "online", "faulted", "lost"],
   online: ["faulted", "lost"],
   faulted: ["in-slot", "lost"],

@@ -4,8 +4,10 @@
  */
 import { err, ok, type EventClock, type Log, type Result } from "../base/mod.ts";
 import type { Board, BoardDie, BoardFailure, CountedDevice } from "../board/mod.ts";
-import { bindDie, makeResident, type BringUpFailure, type BringUpTools } from "./bring-up.ts";
+import type { BringUpFailure, BringUpTools, RungPace } from "./bring-up-rung.ts";
+import { climb } from "./climb.ts";
 import { Die } from "./die.ts";
+import { FaultCounts } from "./fault-counts.ts";
 import type { HostFailure } from "./frames.ts";
 import { HostKeeper } from "./host-keeper.ts";
 import type { HostLauncher, HostLink } from "./host-link.ts";
@@ -19,6 +21,7 @@ import {
   type OwnerRefusalCode,
 } from "./reports.ts";
 import { DEFAULT_WINDOW_POLICY, type Lease, type WindowPolicy } from "./window.ts";
+import { noWedges, type Wedges } from "./wedge.ts";
 import { WindowSet } from "./window-set.ts";
 
 export type OwnerOptions = {
@@ -28,6 +31,8 @@ export type OwnerOptions = {
   readonly baseModule: ModuleReference;
   readonly log: Log;
   readonly journal: Journal;
+  /** What earlier owners' climbs tell of; nothing where it is left out. */
+  readonly wedges?: Wedges;
   readonly clock: EventClock;
   readonly windowPolicy?: WindowPolicy;
   /** Elements of the standing work; WORK_ELEMENTS where it is left out. */
@@ -49,17 +54,30 @@ export class DieTable {
   readonly windows: WindowSet;
   readonly #dies = new Map<number, Die>();
   readonly #keepers = new Map<number, HostKeeper>();
-  readonly #tools: BringUpTools;
+  readonly tools: BringUpTools;
+  readonly wedges: Wedges;
+  /** Faults that name no die. */
+  readonly faults = new FaultCounts();
+  /** Who watches the climbs; null where nobody does. */
+  pace: RungPace | null = null;
   readonly #notes = new Set<string>();
   isLeaving = false;
 
   constructor(options: OwnerOptions) {
     const { board, log, windowPolicy: policy = DEFAULT_WINDOW_POLICY } = options;
     this.options = options;
-    this.#tools = options;
+    this.wedges = options.wedges ?? noWedges();
+    this.tools = {
+      ...options,
+      wedges: this.wedges,
+      pace: () => this.pace,
+      addressOf: (die) => this.#dies.get(die)?.board.address ?? null,
+    };
     this.windows = new WindowSet({
       ...options,
       policy,
+      rungs: this.tools,
+      onFailure: (die, failure) => this.#onMoveFailure(die, failure),
       keeperOf: (group) => this.#keeperOf(group),
     });
     log(`owner: slot ${board.slotKind}`);
@@ -162,7 +180,7 @@ export class DieTable {
       const startMs = this.options.clock.nowMs();
       const wasOnline = die.isOnline;
       if (!wasOnline) {
-        const done = await this.#climb(die);
+        const done = await climb(this, die);
         if (!done.ok) return done;
       }
       const { residence } = die;
@@ -181,48 +199,56 @@ export class DieTable {
     });
   }
 
-  /** Climbs the ladder under a lease, and puts the die's state right whatever happens. */
-  async #climb(die: Die): Promise<Result<void, OwnerRefusal>> {
-    const lease = await this.windows.of(die.number).lease(die.number);
-    if (!lease.ok) return lease;
-    try {
-      die.state = "in-slot";
-      const bound = await bindDie(this.#tools, die.number);
-      if (!bound.ok) {
-        die.state = "discovered";
-        return bringUpRefusal(bound.error);
-      }
-      die.state = "bound";
-      const link = die.keeper.link();
-      const resident = await makeResident(this.#tools, die, link);
-      if (!resident.ok) {
-        if (resident.error.kind === "lost") this.fail(die, link, resident.error.cause);
-        else die.state = "in-slot";
-        return bringUpRefusal(resident.error);
-      }
-      die.residence = resident.value;
-      die.state = "online";
-      die.isReady = true;
-      return ok(undefined);
-    } finally {
-      lease.value.release();
-    }
-  }
-
   /**
    * The die's context in `link` failed: that host is ended, and what it held is brought back. Where
    * the host is gone already, its death was told, and the one in its place has done nothing wrong.
    */
   fail(die: Die, link: HostLink, cause: JobCause): void {
     if (die.keeper.current() !== link) return;
+    this.noteFault(die, cause.name, cause.message);
     if (die.state === "bound" || die.state === "online") die.lose("faulted", cause);
     die.keeper.kill(link, cause);
+  }
+
+  /**
+   * The die is gone from the board, whatever its context still says: its host is replaced, as soon
+   * as no other die has work under way in it.
+   */
+  loseDie(die: Die, cause: JobCause): void {
+    if (die.state === "faulted" || die.state === "lost") return;
+    die.lose("lost", cause);
+    this.options.log(` die ${String(die.number)}: lost: ${cause.message}`);
+    const { keeper } = die;
+    const isShared = this.dies().some(
+      (other) =>
+        other !== die &&
+        other.keeper === keeper &&
+        this.windows.of(other.number).isBusy(other.number),
+    );
+    const link = keeper.current();
+    if (isShared) keeper.condemn(cause);
+    else if (link !== null) keeper.kill(link, cause);
+  }
+
+  /** Counts a fault of the die; null: of the board. False where it was told just before. */
+  noteFault(die: Die | null, name: string, text: string): boolean {
+    return (die?.faults ?? this.faults).add(name, text, this.options.clock.nowMs());
   }
 
   /** Tells apart what a host refused and what it lost; a loss ends the host. */
   settle(die: Die, link: HostLink, failure: HostFailure): Result<never, OwnerRefusal> {
     if (failure.kind === "lost") this.fail(die, link, failure.cause);
     return refuse("die_failed", describeCause(failure.cause));
+  }
+
+  /** A window that did not reach the die says something of the die as well. */
+  #onMoveFailure(number: number, { verdict, cause }: BringUpFailure): void {
+    const die = this.#dies.get(number);
+    if (die === undefined || verdict === null || verdict === "refused") return;
+    this.noteFault(die, cause.name, cause.message);
+    if (verdict === "lost") this.loseDie(die, cause);
+    else if (die.isOnline) die.isReady = false;
+    else die.giveUp("faulted", cause);
   }
 
   #createDie(board: BoardDie): Die {
@@ -272,10 +298,3 @@ export class DieTable {
     this.options.log(` ${name}: serving again after ${String(tookMs)} ms`);
   }
 }
-
-/** A backend that does not open is a machine without a device, and no fault of the die. */
-const bringUpRefusal = (failure: BringUpFailure): Result<never, OwnerRefusal> =>
-  refuse(
-    failure.step === "initialise" ? "no_device" : "bring_up_failed",
-    `${failure.step}: ${describeCause(failure.cause)}`,
-  );

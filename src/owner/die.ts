@@ -3,6 +3,7 @@ import { createMutex, type Mutex } from "../base/mod.ts";
 import type { BoardDie } from "../board/mod.ts";
 import type { DeviceInfo } from "../gpu/mod.ts";
 import { nextState } from "./die-state.ts";
+import { FaultCounts } from "./fault-counts.ts";
 import type { HostKeeper } from "./host-keeper.ts";
 import type { JobCause, JobResult } from "./job.ts";
 import type { DieState } from "./reports.ts";
@@ -15,6 +16,8 @@ export type PendingWork = {
   readonly finished: Promise<JobResult>;
   /** Set when the result was lost with its die host. */
   lostCause: JobCause | null;
+  /** Somebody has had the result. */
+  wasRead: boolean;
 };
 
 /** What bring-up made in the die's context. */
@@ -45,6 +48,9 @@ export class Die {
   /** It was serving when it was lost. One that fails while it comes up is not tried without end. */
   wasServing = false;
   restarts = 0;
+  readonly faults = new FaultCounts();
+  /** Something was noticed on it, and it has not answered a probe kernel since. */
+  isCheckDue = false;
 
   constructor(board: BoardDie, keeper: HostKeeper) {
     this.number = board.die;
@@ -67,12 +73,19 @@ export class Die {
     return this.#state === "online";
   }
 
+  /** Its bring-up came to no good end, in a way that leaves it in this state. */
+  giveUp(state: "faulted" | "lost", cause: JobCause): void {
+    if (state !== this.#state) this.state = state;
+    this.lastCause = cause;
+  }
+
   /**
    * Its context is gone, with all that was in it. `how` is faulted for the die that failed itself.
    */
   lose(how: "faulted" | "lost", cause: JobCause): void {
     this.wasServing = this.isOnline;
     if (how !== this.#state) this.state = how;
+    this.isCheckDue = false;
     this.residence = null;
     this.memory = null;
     this.isReady = false;

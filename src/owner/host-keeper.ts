@@ -15,10 +15,14 @@ export type HostKeeperOptions = {
   readonly onNote: (note: string) => void;
 };
 
+/** A host that was started to see what the driver counts by now. */
+export type Scout = { readonly link: HostLink; readonly devices: readonly DeviceInfo[] };
+
 export class HostKeeper {
   readonly #options: HostKeeperOptions;
   #link: HostLink | null = null;
   #devices: readonly DeviceInfo[] | null = null;
+  #condemned: JobCause | null = null;
 
   constructor(options: HostKeeperOptions) {
     this.#options = options;
@@ -37,7 +41,43 @@ export class HostKeeper {
   /** The living host; one is started where there is none. */
   link(): HostLink {
     if (this.#link !== null) return this.#link;
+    return this.#adopt(openHostLink(this.#options.launch(), this.#options));
+  }
+
+  /**
+   * Starts a second host beside the living one and opens the backend in it: CUDA counts its devices
+   * once a process, so that only a new one counts a die that was bound since.
+   */
+  async scout(): Promise<Result<Scout, HostFailure>> {
     const link = openHostLink(this.#options.launch(), this.#options);
+    const opened = await link.call("initialise", {});
+    if (opened.ok) return ok({ link, devices: opened.value.devices });
+    link.kill(opened.error.cause);
+    return err(opened.error);
+  }
+
+  /** Ends the living host, which is told `cause`, and puts the scout in its place. */
+  replace({ link, devices }: Scout, cause: JobCause): void {
+    if (this.#link !== null) this.kill(this.#link, cause);
+    this.#adopt(link);
+    this.#devices = devices;
+  }
+
+  /** It has a context of a die that is gone: it is ended before one is made in it again. */
+  condemn(cause: JobCause): void {
+    this.#condemned = cause;
+  }
+
+  /** Ends the host where it is condemned. Preconditions: nothing of its group is under way. */
+  endCondemned(): void {
+    if (this.#condemned !== null && this.#link !== null) this.kill(this.#link, this.#condemned);
+  }
+
+  get isCondemned(): boolean {
+    return this.#condemned !== null;
+  }
+
+  #adopt(link: HostLink): HostLink {
     this.#link = link;
     void link.died.then((cause) => this.#forget(link, cause));
     const windowDie = this.#options.windowDie();
@@ -69,6 +109,7 @@ export class HostKeeper {
     if (this.#link !== link) return;
     this.#link = null;
     this.#devices = null;
+    this.#condemned = null;
     this.#options.onDeath(cause, link.pid);
   }
 }

@@ -83,7 +83,9 @@ export function readBootId(root: string): string {
   }
 }
 
-export type Journal = { readonly write: (entry: JournalEntry) => void };
+export type Journal = {
+  readonly write: (entry: JournalEntry) => void;
+};
 
 /** A journal that keeps nothing, for callers without a state directory. */
 export const noJournal: Journal = { write: () => undefined };

@@ -2,11 +2,13 @@
  * The owner's operations, over the table of dies. Each is one thing an operator can ask for; all
  * may be under way at once, and the window decides who goes when.
  */
-import { ok, type Result } from "../base/mod.ts";
+import { err, ok, type Result } from "../base/mod.ts";
 import { catalogueKernel, launchShape, WORK_ELEMENTS } from "../gpu/mod.ts";
 import { bindDie, WORK_INPUT, WORK_OUTPUT, workBufferBytes } from "./bring-up.ts";
+import { refusalOf } from "./bring-up-rung.ts";
 import { DieTable, refuse, type OwnerOptions, type Serving } from "./die-table.ts";
 import type { Die, PendingWork } from "./die.ts";
+import { climbLadder } from "./ladder.ts";
 import {
   describeCause,
   type Job,
@@ -33,7 +35,7 @@ export function createOwner(
   },
 ): Owner {
   const table = new DieTable(options);
-  return {
+  const owner: Owner = {
     discover: () => table.discover(),
     online: async (number) => {
       const die = await table.dieOf(number);
@@ -50,6 +52,8 @@ export function createOwner(
     read: (number) => inTurn(table, number, (die) => read(table, die)),
     count: () => count(table),
     status: () => status(table),
+    retry: (number) => table.wedges.allow(number),
+    ladder: (climbOptions) => climbLadder(table, owner, climbOptions),
     run: (number, job) => run(table, number, job),
     leave: () => {
       table.isLeaving = true;
@@ -62,6 +66,7 @@ export function createOwner(
       table.options.board.leave();
     },
   };
+  return owner;
 }
 
 /** Does `task` once no other `work` or `read` of that die is under way. */
@@ -117,8 +122,8 @@ async function probe(table: DieTable, number: number): Promise<Result<ProbeRepor
   if (!lease.ok) return lease;
   try {
     const wasBound = driver.isBound(number);
-    const bound = await bindDie(table.options, number);
-    if (!bound.ok) return refuse("bring_up_failed", describeCause(bound.error.cause));
+    const bound = await bindDie(table.tools, number);
+    if (!bound.ok) return err(refusalOf(bound.error));
     const counted = await countDevices(table, found.value);
     if (!counted.ok) return counted;
     const { address } = found.value.board;
@@ -157,7 +162,7 @@ async function work(
     settleResult(table, serving.value, result);
     return result;
   });
-  const pending: PendingWork = { seed, iters, finished, lostCause: null };
+  const pending: PendingWork = { seed, iters, finished, lostCause: null, wasRead: false };
   die.pending = pending;
   const launched = await started.launched;
   if (launched.ok) return ok({ die: number, seed, iters, gridBlocks: job.grid[0] });
@@ -201,6 +206,7 @@ async function read(table: DieTable, die: Die): Promise<Result<ReadReport, Owner
     });
     if (!collected.ok) return table.settle(die, link, collected.error);
     const { kernelNs } = result.measures;
+    pending.wasRead = true;
     const pass = collected.value.bad === 0 && collected.value.checked === elements;
     return ok({ die: number, seed, iters, kernelNs, pass, ...collected.value });
   } finally {

@@ -5,6 +5,8 @@
 import type { Result } from "../base/mod.ts";
 import type { BackendName } from "../gpu/mod.ts";
 import type { Job, JobCause, JobResult } from "./job.ts";
+import type { LadderOptions, LadderReport } from "./ladder.ts";
+import type { Wedge } from "./wedge.ts";
 
 /** Dies one owner can hold: the seed's limit, and a full box of K80s. */
 export const DIES_MAX = 32;
@@ -228,6 +230,13 @@ export type Owner = {
   /** How many devices the driver counts. */
   readonly count: () => Promise<Result<number, OwnerRefusal>>;
   readonly status: () => Promise<OwnerStatus>;
+  /**
+   * Lets the die's rungs (null: those of all dies) be climbed again that took the host down, or
+   * that hung, and returns which these were. Nothing is climbed by it.
+   */
+  readonly retry: (die: number | null) => readonly Wedge[];
+  /** Climbs every rung of every die, works on them and swaps over them. */
+  readonly ladder: (options: LadderOptions) => Promise<LadderReport>;
   /** Runs any job on the die, bringing it online first where it is not. */
   readonly run: (die: number, job: Job) => Promise<JobResult>;
   /** Leaves without teardown: nothing is destroyed or released, die hosts end by SIGKILL. */

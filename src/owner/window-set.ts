@@ -1,10 +1,9 @@
 /** The windows of a board, one for each group of dies that share one, and how they are moved. */
 import { err, ok, type EventClock, type Log, type Result } from "../base/mod.ts";
 import type { Board } from "../board/mod.ts";
-import { rung } from "./bring-up.ts";
+import { refusalOf, rung, type BringUpFailure, type RungTools } from "./bring-up-rung.ts";
 import type { HostKeeper } from "./host-keeper.ts";
-import { describeCause, type JobCause } from "./job.ts";
-import type { Journal } from "./journal.ts";
+import type { JobCause } from "./job.ts";
 import type { OwnerRefusal, SwapTimes, WindowStatus } from "./reports.ts";
 import { swapTimesOf } from "./swap-times.ts";
 import {
@@ -31,7 +30,9 @@ export type WindowSetOptions = {
   readonly board: Board;
   readonly clock: EventClock;
   readonly log: Log;
-  readonly journal: Journal;
+  readonly rungs: RungTools;
+  /** Told of each move that failed. */
+  readonly onFailure: (die: number, failure: BringUpFailure) => void;
   readonly policy: WindowPolicy;
   /** What keeps the die host of a group. */
   readonly keeperOf: (group: number) => HostKeeper;
@@ -95,16 +96,18 @@ export class WindowSet {
   }
 
   async #move(die: number): Promise<Result<MoveTimes, OwnerRefusal>> {
-    const { board, log, clock } = this.#options;
+    const { board, log, clock, rungs, onFailure } = this.#options;
     let [startMs, acquiredMs] = [0, 0];
-    const at = { die, step: "acquire", text: "acquiring the slot" } as const;
-    const view = await rung(this.#options, at, async () => {
+    const view = await rung(rungs, { die, step: "acquire" }, async () => {
       startMs = clock.nowMs();
       const acquired = await board.acquire(die);
       acquiredMs = clock.nowMs();
       return acquired;
     });
-    if (!view.ok) return err({ code: "slot_failed", message: describeCause(view.error.cause) });
+    if (!view.ok) {
+      onFailure(die, view.error);
+      return err(refusalOf(view.error));
+    }
     log(` die ${String(die)} in MMIO slot (bar1=0x${view.value.bar1Address.toString(16)})`);
     return ok({ boardMs: acquiredMs - startMs, noticeMs: await this.#tellHost(die) });
   }

@@ -8,6 +8,7 @@ import {
   onlineLine,
   probeLine,
   readLine,
+  retryLine,
   statusLines,
   swapLine,
   workLine,
@@ -88,6 +89,12 @@ export const COMMANDS: readonly Command[] = [
     run: runStatus,
   },
   {
+    names: ["retry"],
+    arguments: ["die"],
+    summary: "lets rungs be climbed again that reset the machine, or that hang",
+    run: runRetry,
+  },
+  {
     names: ["help"],
     arguments: [],
     summary: "these lines",
@@ -123,6 +130,11 @@ function helpLines(): string[] {
 async function runStatus({ owner, log }: CommandContext): Promise<CommandOutcome> {
   statusLines(await owner.status()).forEach(log);
   return "continue";
+}
+
+function runRetry({ owner, log }: CommandContext, { die }: CommandValues): Promise<CommandOutcome> {
+  log(retryLine(die, owner.retry(die)));
+  return Promise.resolve("continue");
 }
 
 function runHelp({ log }: CommandContext): Promise<CommandOutcome> {

@@ -13,6 +13,7 @@ import {
   type SwapReport,
   type SwapTimes,
   type WindowStatus,
+  type Wedge,
   type WorkReport,
 } from "../owner/mod.ts";
 
@@ -68,6 +69,12 @@ export function readLine(report: ReadReport): string {
   if (firstBad === null) return `${head} ${keys}`;
   const { index, expected, actual } = firstBad;
   return `${head} ${keys} first_bad=${index} expected=${fixed(expected)} actual=${fixed(actual)}`;
+}
+
+export function retryLine(die: number, freed: readonly Wedge[]): string {
+  if (freed.length === 0) return `retry ${die}: nothing was held back`;
+  const rungs = freed.map(({ step, how }) => `${step} (${how})`);
+  return `retry ${die}: OK rungs=${rungs.join(",")}; 'online ${die}' climbs them`;
 }
 
 export function countLine(count: number): string {

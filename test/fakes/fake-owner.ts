@@ -131,6 +131,15 @@ class InMemoryOwner implements FakeOwner {
     }));
   };
 
+  readonly retry: Owner["retry"] = (die) => {
+    this.calls.push(`retry ${String(die)}`);
+    const held = { step: "bind", how: "host_reset", time: null, stepPid: null } as const;
+    return die === 1 ? [{ die, ...held }] : [];
+  };
+
+  readonly ladder: Owner["ladder"] = () =>
+    this.#call("ladder", () => ({ rows: [], outcome: "complete", online: ALL }));
+
   readonly leave = (): void => {
     this.calls.push("leave");
   };

@@ -1,0 +1,168 @@
+/**
+ * One rung of the bring-up: journalled and logged before it runs, held back where it took the host
+ * down before, its outcome written after it.
+ */
+import { err, type Clock, type Log, type Result } from "../base/mod.ts";
+import type { Board, BoardFailure, BoardVerdict } from "../board/mod.ts";
+import type { HostFailure } from "./frames.ts";
+import { describeStep, type BringUpStep, type Journal } from "./journal.ts";
+import { describeCause, type JobCause, type ModuleReference } from "./job.ts";
+import type { OwnerRefusal } from "./reports.ts";
+import { WEDGED_BEFORE, type Wedges } from "./wedge.ts";
+
+/** A rung that failed. */
+export type BringUpFailure = {
+  readonly step: BringUpStep;
+  /** `lost`: the die's context, or its host, went with it. */
+  readonly kind: "refused" | "lost";
+  /** What the board said of its step; null for a step of the die host. */
+  readonly verdict: BoardVerdict | null;
+  readonly cause: JobCause;
+};
+
+export type RungOutcome = "done" | "skipped" | "refused" | "hung" | "lost";
+
+/** What became of a rung. */
+export type RungReport = {
+  readonly die: number;
+  readonly step: BringUpStep;
+  readonly outcome: RungOutcome;
+  readonly elapsedMs: number;
+  /** Why it was skipped or failed, or what it found; may be empty. */
+  readonly detail: string;
+};
+
+/** Who watches a climb, and how fast it may go. */
+export type RungPace = {
+  /** False: the climb ends here, and nothing of the rung is done. */
+  readonly mayTake: (die: number, step: BringUpStep) => boolean;
+  /** Waited for once the rung is journalled and logged, and before it runs. */
+  readonly before: () => Promise<void>;
+  readonly after: (report: RungReport) => void;
+};
+
+export type RungTools = {
+  readonly log: Log;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly wedges: Wedges;
+  /** Null where nobody watches: each rung is taken at once. */
+  readonly pace: () => RungPace | null;
+  /** Of the die; null where it is not known yet. */
+  readonly addressOf: (die: number) => string | null;
+};
+
+export type BringUpTools = RungTools & {
+  readonly board: Board;
+  readonly baseModule: ModuleReference;
+  /** Elements of the standing work; WORK_ELEMENTS where it is left out. */
+  readonly workElements?: number;
+};
+
+/** The name of the cause where a climb was ended from outside: nothing is wrong. */
+export const STOPPED = "stopped";
+
+export type RungAt = { readonly die: number; readonly step: BringUpStep };
+
+/** Runs one rung: journal and log first, then the action, then its outcome into the journal. */
+export async function rung<T>(
+  tools: RungTools,
+  at: RungAt & {
+    /** What the log says instead of the step's description. */
+    readonly text?: string;
+    /** What the rung found, for whoever watches. */
+    readonly found?: (value: T) => string;
+  },
+  action: () => Promise<Result<T, HostFailure | BoardFailure>>,
+): Promise<Result<T, BringUpFailure>> {
+  const { die, step } = at;
+  const pace = tools.pace();
+  const name = `die ${String(die)}`;
+  if (pace?.mayTake(die, step) === false) return err(refusedAs(step, stoppedCause(step)));
+  const held = tools.wedges.refusal(die, step);
+  if (held !== null) {
+    tools.log(` ${name}: ${step} held back: ${held.message}`);
+    pace?.after({ die, step, outcome: "refused", elapsedMs: 0, detail: held.message });
+    return err(refusedAs(step, held));
+  }
+  const address = tools.addressOf(die);
+  const where = { die, step, ...(address === null ? {} : { address }) };
+  tools.journal.write({ ...where, phase: "begin" });
+  tools.log(` ${name}: ${at.text ?? describeStep(step)}...`);
+  await pace?.before();
+  const startMs = tools.clock.nowMs();
+  const done = await action();
+  const elapsedMs = tools.clock.nowMs() - startMs;
+  if (done.ok) {
+    tools.journal.write({ ...where, phase: "done" });
+    const detail = at.found?.(done.value) ?? "";
+    pace?.after({ die, step, outcome: "done", elapsedMs, detail });
+    return done;
+  }
+  const failure = failureOf(step, done.error);
+  const stepPid = "verdict" in done.error ? (done.error.stepPid ?? null) : null;
+  const outcome = noteFailure(tools, where, { failure, stepPid });
+  pace?.after({ die, step, outcome, elapsedMs, detail: failure.cause.message });
+  return err(failure);
+}
+
+/** Writes down how the rung failed, and holds back one that hung. */
+function noteFailure(
+  tools: RungTools,
+  where: RungAt & { readonly address?: string },
+  { failure, stepPid }: { readonly failure: BringUpFailure; readonly stepPid: number | null },
+): RungOutcome {
+  const { die, step } = where;
+  const { cause, verdict, kind } = failure;
+  const outcome = verdict === "hung" ? "hung" : kind === "lost" ? "lost" : "refused";
+  tools.journal.write({
+    ...where,
+    phase: "failed",
+    detail: cause.message,
+    ...(outcome === "refused" ? {} : { verdict: outcome }),
+    ...(stepPid === null ? {} : { stepPid }),
+  });
+  if (outcome === "hung") tools.wedges.hold(die, step, stepPid);
+  const how = outcome === "refused" ? "FAILED" : outcome.toUpperCase();
+  tools.log(` die ${String(die)}: ${cause.call} ${how} (${cause.name}): ${cause.message}`);
+  return outcome;
+}
+
+/** Tells whoever watches of a rung that need not be climbed. */
+export function skipRung(tools: RungTools, at: RungAt, why: string): void {
+  const { die, step } = at;
+  const pace = tools.pace();
+  if (pace?.mayTake(die, step) !== true) return;
+  tools.log(` die ${String(die)}: ${step} skipped: ${why}`);
+  pace.after({ die, step, outcome: "skipped", elapsedMs: 0, detail: why });
+}
+
+function failureOf(step: BringUpStep, error: HostFailure | BoardFailure): BringUpFailure {
+  if ("kind" in error) return { step, kind: error.kind, verdict: null, cause: error.cause };
+  const { verdict, call, message } = error;
+  const name = verdict === "refused" ? "board" : `board_${verdict}`;
+  const kind = verdict === "lost" ? "lost" : "refused";
+  return { step, kind, verdict, cause: { name, code: 0, call, message } };
+}
+
+const refusedAs = (step: BringUpStep, cause: JobCause): BringUpFailure => ({
+  step,
+  kind: "refused",
+  verdict: null,
+  cause,
+});
+
+const stoppedCause = (step: BringUpStep): JobCause => ({
+  name: STOPPED,
+  code: 0,
+  call: step,
+  message: "the climb was to end before it",
+});
+
+/** The failure as the owner's refusal; a backend that does not open is no fault of the die. */
+export function refusalOf({ step, cause }: BringUpFailure): OwnerRefusal {
+  if (cause.name === WEDGED_BEFORE) return { code: "wedged_before", message: cause.message };
+  const message = `${step}: ${describeCause(cause)}`;
+  if (step === "acquire") return { code: "slot_failed", message };
+  return { code: step === "initialise" ? "no_device" : "bring_up_failed", message };
+}

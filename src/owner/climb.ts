@@ -1,0 +1,136 @@
+/** Brings one die online: the ladder under a lease, and the die's state put right after it. */
+import { err, ok, type Result } from "../base/mod.ts";
+import { bindDie, makeResident, NO_ORDINAL } from "./bring-up.ts";
+import { refusalOf, rung, skipRung, type BringUpFailure } from "./bring-up-rung.ts";
+import type { Die, Residence } from "./die.ts";
+import type { DieTable } from "./die-table.ts";
+import type { JobCause } from "./job.ts";
+import type { OwnerRefusal } from "./reports.ts";
+import type { Lease } from "./window.ts";
+
+/** Preconditions: the die is not online, and nobody else climbs for it. */
+export async function climb(table: DieTable, die: Die): Promise<Result<void, OwnerRefusal>> {
+  const lease = await table.windows.of(die.number).lease(die.number);
+  if (!lease.ok) return lease;
+  try {
+    const done = await climbLeased(table, die, lease.value);
+    return done.ok ? done : err(refusalOf(done.error));
+  } finally {
+    lease.value.release();
+  }
+}
+
+async function climbLeased(
+  table: DieTable,
+  die: Die,
+  lease: Lease,
+): Promise<Result<void, BringUpFailure>> {
+  const { tools } = table;
+  const { number } = die;
+  if (lease.move === null) {
+    const isDirect = table.options.board.slotKind === "direct";
+    const why = isDirect ? "every die is mapped" : "it is in the slot";
+    skipRung(tools, { die: number, step: "acquire" }, why);
+  }
+  // A die that was lost may still have a context in the host that others needed until now.
+  die.keeper.endCondemned();
+  die.state = "in-slot";
+  const bound = await bindDie(tools, number);
+  if (!bound.ok) {
+    settleUnbound(table, die, bound.error);
+    return bound;
+  }
+  die.state = "bound";
+  const resident = await makeResidentCounted(table, die);
+  if (!resident.ok) return resident;
+  die.residence = resident.value;
+  die.state = "online";
+  die.isReady = true;
+  return ok(undefined);
+}
+
+/** A die that did not get to the driver: what is known of it depends on how that ended. */
+function settleUnbound(table: DieTable, die: Die, { verdict, kind, cause }: BringUpFailure): void {
+  if (verdict === "hung" || kind === "lost") {
+    table.noteFault(die, cause.name, cause.message);
+    die.giveUp(verdict === "hung" ? "faulted" : "lost", cause);
+  } else die.state = "discovered";
+}
+
+/** Makes the context, in a new die host where the one that there is cannot count the die. */
+async function makeResidentCounted(
+  table: DieTable,
+  die: Die,
+): Promise<Result<Residence, BringUpFailure>> {
+  // A host that has counted devices before this die was bound will never count it.
+  const hasCounted = die.keeper.isInitialised();
+  const first = await tryResident(table, die);
+  if (first.ok || first.error.cause.name !== NO_ORDINAL || !hasCounted) return first;
+  const replaced = await replaceHost(table, die);
+  if (!replaced.ok) return replaced.error === null ? first : err(replaced.error);
+  die.state = "bound";
+  return tryResident(table, die);
+}
+
+async function tryResident(table: DieTable, die: Die): Promise<Result<Residence, BringUpFailure>> {
+  const link = die.keeper.link();
+  const resident = await makeResident(table.tools, die, link);
+  if (resident.ok) return resident;
+  if (resident.error.kind === "lost") table.fail(die, link, resident.error.cause);
+  else die.state = "in-slot";
+  return resident;
+}
+
+/**
+ * Puts a host that counts the die in the place of the group's, where one does (decision 0013). The
+ * error is null where a new host would count no more than the old one.
+ */
+async function replaceHost(
+  table: DieTable,
+  die: Die,
+): Promise<Result<void, BringUpFailure | null>> {
+  const { log, board } = table.options;
+  const { keeper, number } = die;
+  const others = table.dies().filter((each) => each !== die && each.keeper === keeper);
+  const unread = others.find(({ pending }) => pending !== null && !pending.wasRead);
+  if (unread !== undefined) return err(unreadFailure(unread.number));
+  const scout = await rung(table.tools, { die: number, step: "initialise", text: SCOUT_TEXT }, () =>
+    keeper.scout(),
+  );
+  if (!scout.ok) return scout;
+  if (board.ordinalOf(die.board, scout.value.devices) === null) {
+    scout.value.link.kill(replacedCause(number));
+    return err(null);
+  }
+  const resident = others.filter(({ isOnline }) => isOnline).map((each) => each.number);
+  log(
+    ` die ${String(number)}: the die host is replaced, since it counts devices once and has not ` +
+      `counted this one; it takes the contexts of dies ${resident.join(", ") || "none"} along, ` +
+      "which are made again when they are asked for",
+  );
+  keeper.replace(scout.value, replacedCause(number));
+  return ok(undefined);
+}
+
+const SCOUT_TEXT = "opening the backend in a second die host, to count devices again";
+
+const replacedCause = (die: number): JobCause => ({
+  name: "host_replaced",
+  code: 0,
+  call: "die host",
+  message: `the die host was replaced so that the driver counts die ${String(die)} in it`,
+});
+
+const unreadFailure = (die: number): BringUpFailure => ({
+  step: "ordinals",
+  kind: "refused",
+  verdict: null,
+  cause: {
+    name: "work_unread",
+    code: 0,
+    call: "die host",
+    message:
+      `the die host must be replaced to count this die, and would take the result of die ` +
+      `${String(die)} along: 'read ${String(die)}' first`,
+  },
+});

@@ -1,0 +1,218 @@
+/**
+ * The ladder as a whole: every die of the machine brought up, one after the other, made to work,
+ * and read; then the window moved back and forth over all of them with their results intact. What
+ * an earlier run has done is found as it is, and not done again.
+ */
+import { err, ok, type Result } from "../base/mod.ts";
+import { rung, type RungPace, type RungReport } from "./bring-up-rung.ts";
+import type { DieTable } from "./die-table.ts";
+import type { HostFailure } from "./frames.ts";
+import { BRING_UP_STEPS, type BringUpStep } from "./journal.ts";
+import type { Discovery, Owner, OwnerRefusal, ReadReport } from "./reports.ts";
+
+export type LadderOptions = {
+  /** The last rung to be climbed; null climbs all. */
+  readonly until: BringUpStep | null;
+  /** Between a rung's line in the journal and the rung, in milliseconds. */
+  readonly pauseMs: number;
+  readonly onRow?: (row: LadderRow) => void;
+};
+
+/** A rung that was climbed, or was not. */
+export type LadderRow = RungReport & { readonly address: string | null };
+
+export type LadderReport = {
+  readonly rows: readonly LadderRow[];
+  /**
+   * `complete`: every die is up and has swapped. `stopped`: the climb ended where it was to.
+   * `failed`: a rung did; others may have come up all the same.
+   */
+  readonly outcome: "complete" | "stopped" | "failed";
+  /** The dies that answered last. */
+  readonly online: readonly number[];
+};
+
+/** Each die gets a pattern of its own, so that a result in the wrong place is seen. */
+const SEED = 0x5eed;
+
+/** Additions of the work kernel: enough to take a moment, exact in f32. */
+const ITERS = 1_000;
+
+/** Times over all dies: there, and back again. */
+const SWAP_ROUNDS = 2;
+
+type Operations = Pick<Owner, "online" | "work" | "read" | "swap">;
+
+/** Preconditions: no other ladder is being climbed. */
+export async function climbLadder(
+  table: DieTable,
+  owner: Operations,
+  options: LadderOptions,
+): Promise<LadderReport> {
+  const climber = new Climber(table, owner, options);
+  table.pace = climber;
+  try {
+    return await climber.climb();
+  } finally {
+    table.pace = null;
+  }
+}
+
+class Climber implements RungPace {
+  readonly #table: DieTable;
+  readonly #owner: Operations;
+  readonly #options: LadderOptions;
+  readonly #rows: LadderRow[] = [];
+  #isStopped = false;
+  /** The window's own rungs are told as part of what asks for them. */
+  #isSwapping = false;
+  #firstDie: number | null = null;
+
+  constructor(table: DieTable, owner: Operations, options: LadderOptions) {
+    this.#table = table;
+    this.#owner = owner;
+    this.#options = options;
+  }
+
+  /** On the first die nothing is unblocked and bound by itself: loading the driver does both. */
+  readonly mayTake = (die: number, step: BringUpStep): boolean => {
+    const { until } = this.#options;
+    const isLater = (until === "bind" || until === "unblock") && die === this.#firstDie;
+    const isBeyond = until !== null && !isLater && heightOf(step) > heightOf(until);
+    if (isBeyond) this.#isStopped = true;
+    return !this.#isStopped;
+  };
+
+  readonly before = async (): Promise<void> => {
+    const { pauseMs } = this.#options;
+    if (pauseMs > 0) await this.#table.options.clock.sleep(pauseMs);
+  };
+
+  readonly after = (report: RungReport): void => {
+    const { die, step, outcome } = report;
+    const isDone = outcome === "done" || outcome === "skipped";
+    const { until, onRow } = this.#options;
+    if (isDone && step === until && until !== "swap") this.#isStopped = true;
+    if (isDone && step === "acquire" && this.#isSwapping) return;
+    const row = { ...report, address: this.#table.tools.addressOf(die) };
+    this.#rows.push(row);
+    onRow?.(row);
+  };
+
+  async climb(): Promise<LadderReport> {
+    const dies = await this.#discover();
+    const climbed: number[] = [];
+    for (const die of dies) {
+      if (this.#isStopped) break;
+      this.#firstDie ??= die;
+      if (await this.#climbDie(die)) climbed.push(die);
+      // What hangs once may be the bus that all dies are on.
+      else if (this.#rows.some(({ outcome }) => outcome === "hung")) break;
+      // Without the driver no other die has a chance.
+      else if (!this.#table.options.board.driver.isLoaded()) break;
+    }
+    if (!this.#isStopped) await this.#swapOver(climbed);
+    const isFailed = this.#rows.some(({ outcome }) => isBad(outcome));
+    const online = this.#table.dies().filter((die) => die.isOnline && die.isReady);
+    return {
+      rows: this.#rows,
+      outcome:
+        isFailed && !this.#isRecovered() ? "failed" : this.#isStopped ? "stopped" : "complete",
+      online: online.map(({ number }) => number),
+    };
+  }
+
+  async #discover(): Promise<readonly number[]> {
+    const found = (discovery: Discovery): string => `${discovery.dies.length} dies`;
+    const dies = await this.#take(0, "discover", () => this.#table.discover(), found);
+    return dies.ok ? dies.value.dies.map(({ die }) => die) : [];
+  }
+
+  async #climbDie(die: number): Promise<boolean> {
+    const online = await this.#owner.online(die);
+    return online.ok && (await this.#workOn(die));
+  }
+
+  async #workOn(die: number): Promise<boolean> {
+    const work = await this.#take(die, "work", () => this.#owner.work(die, SEED + die, ITERS));
+    if (!work.ok) return false;
+    const read = await this.#take(die, "read", () => this.#read(die), readText);
+    return read.ok;
+  }
+
+  /** A result that is wrong is a failure here, where the REPL only says so. */
+  async #read(die: number): Promise<Result<ReadReport, OwnerRefusal>> {
+    const read = await this.#owner.read(die);
+    if (!read.ok || read.value.pass) return read;
+    const message = `${read.value.bad} of ${read.value.checked} elements are wrong`;
+    return err({ code: "die_failed", message });
+  }
+
+  /** There and back over the dies, each result read again after every move. */
+  async #swapOver(dies: readonly number[]): Promise<void> {
+    // A host that was replaced for a later die took what earlier ones had with it.
+    for (const die of this.#table.dies().filter(({ number }) => dies.includes(number))) {
+      const hasResult = die.isOnline && die.pending !== null && die.pending.lostCause === null;
+      if (!hasResult && !(await this.#climbDie(die.number))) return;
+    }
+    this.#isSwapping = true;
+    for (let round = 0; round < SWAP_ROUNDS; round++) {
+      for (const die of dies) {
+        const swapped = await this.#take(
+          die,
+          "swap",
+          () => this.#swapTo(die),
+          (text) => text,
+        );
+        if (!swapped.ok) return;
+      }
+    }
+  }
+
+  async #swapTo(die: number): Promise<Result<string, OwnerRefusal>> {
+    const swapped = await this.#owner.swap(die);
+    if (!swapped.ok) return swapped;
+    const read = await this.#read(die);
+    if (!read.ok) return read;
+    const { moved, elapsedMs } = swapped.value;
+    const how = moved ? `moved in ${elapsedMs.toFixed(1)} ms` : "it was mapped";
+    return ok(`${how}; ${readText(read.value)}`);
+  }
+
+  /** True where what failed was made good by a later try of the same rung. */
+  #isRecovered(): boolean {
+    return this.#rows.every(
+      (row, at) =>
+        !isBad(row.outcome) ||
+        this.#rows
+          .slice(at + 1)
+          .some(
+            ({ die, step, outcome }) => die === row.die && step === row.step && !isBad(outcome),
+          ),
+    );
+  }
+
+  #take<T>(
+    die: number,
+    step: BringUpStep,
+    action: () => Promise<Result<T, OwnerRefusal>>,
+    found: (value: T) => string = () => "",
+  ): Promise<Result<T, unknown>> {
+    return rung(this.#table.tools, { die, step, found }, async () => {
+      const done = await action();
+      return done.ok ? done : err(asFailure(step, done.error));
+    });
+  }
+}
+
+const isBad = (outcome: RungReport["outcome"]): boolean =>
+  outcome !== "done" && outcome !== "skipped";
+
+const heightOf = (step: BringUpStep): number => BRING_UP_STEPS.indexOf(step);
+
+const readText = ({ checked, bad }: ReadReport): string => `${checked - bad} elements right`;
+
+const asFailure = (step: BringUpStep, { code, message }: OwnerRefusal): HostFailure => ({
+  kind: "refused",
+  cause: { name: code, code: 0, call: step, message },
+});
