@@ -13,7 +13,7 @@ export type {
   SlotView,
 } from "./board.ts";
 export { createDirectBoard } from "./direct-board.ts";
-export { BAR_SWAP_PATH } from "./bar-swap-abi.ts";
+export { BAR_SWAP_PATH, BAR_SWAP_VERSION } from "./bar-swap-abi.ts";
 export {
   createBarSwapBoard,
   type BarSwapBoard,

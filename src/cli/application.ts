@@ -150,6 +150,7 @@ export function createApplication(version: () => string): Application<CliContext
     ...BRIDGE_COMMANDS,
     ...BOARD_COMMANDS,
     devices,
+    ...BOARD_COMMANDS,
   });
   const root = buildRouteMap<string, CliContext>({
     routes,

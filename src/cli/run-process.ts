@@ -70,6 +70,14 @@ function surroundingsOf(process: NodeJS.Process, options: ProcessOptions): Surro
     exit: (code) => process.exit(code),
     openOwner: options.openOwner,
     program: options.program,
+    environment: options.environment,
+    host: {
+      nodeVersion: process.version,
+      architecture: process.arch,
+      uid: process.getuid?.() ?? 0,
+      groups: process.getgroups?.() ?? [],
+      pid: process.pid,
+    },
     version: () => readVersion(options.packagePath),
   };
 }

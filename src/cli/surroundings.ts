@@ -7,6 +7,17 @@ import type { OpenOwner } from "./open-owner.ts";
 
 export type LeaveSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
+/** What Node tells of itself and its user. */
+export type HostFacts = {
+  /** E.g. `v20.19.0`. */
+  readonly nodeVersion: string;
+  /** As Node calls it, e.g. `x64`. */
+  readonly architecture: string;
+  readonly uid: number;
+  readonly groups: readonly number[];
+  readonly pid: number;
+};
+
 export type Surroundings = {
   /** Relative paths are relative to this. */
   readonly workingDirectory: string;
@@ -32,6 +43,8 @@ export type Surroundings = {
   readonly openOwner: OpenOwner;
   /** The words that start this program; its arguments follow. */
   readonly program: readonly [string, ...string[]];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly host: HostFacts;
   /** The package's. */
   readonly version: () => string;
 };

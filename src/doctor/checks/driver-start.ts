@@ -1,0 +1,44 @@
+import { CUDA_SUCCESS, errorNameOf, mendOf } from "../../gpu-cuda/mod.ts";
+import type { Check } from "../check.ts";
+import { boundDies, CUDA_ERROR_STUB_LIBRARY, dieText, isCounted, loadedLibcuda } from "./wanted.ts";
+
+/**
+ * Whether the driver starts, and counts the dies that it has. Behind a window it may have none yet:
+ * to load it is a rung of the bring-up.
+ */
+export const driverStart: Check = {
+  id: "driver-start",
+  title: "the driver starts (cuInit) and counts every die it has",
+  scope: "gpu",
+  findings: ["driver-no-start", "die-uncounted"],
+  run: (facts) => {
+    const report = loadedLibcuda(facts);
+    if (report === null || report.initCode === CUDA_ERROR_STUB_LIBRARY) return [];
+    const isYetToLoad = facts.slotKind === "bar_swap" && boundDies(facts).length === 0;
+    if (report.initCode !== CUDA_SUCCESS) {
+      if (isYetToLoad) return [];
+      const name = `${errorNameOf(report.initCode)} ${report.initCode}`;
+      return [
+        {
+          id: "driver-no-start",
+          severity: "problem",
+          subject: "cuInit",
+          message: `the driver does not start: ${name}`,
+          mend: mendOf(report.initCode),
+          command: "nvidia-smi; dmesg | grep -i nvrm | tail -20",
+        },
+      ];
+    }
+    if (facts.environment["CUDA_VISIBLE_DEVICES"] !== undefined) return [];
+    return boundDies(facts)
+      .filter((die) => !isCounted(facts, die))
+      .map((die) => ({
+        id: "die-uncounted",
+        severity: "problem",
+        subject: die.address,
+        message: `${dieText(die)} is bound to nvidia, and the driver does not count it`,
+        mend: "read the driver's lines on it in the kernel's log; then unbind and bind it again",
+        command: `dmesg | grep -i ${die.address.replace(/\.\d$/, "")}`,
+      }));
+  },
+};

@@ -1,0 +1,51 @@
+import type { Check } from "../check.ts";
+import type { Facts } from "../facts.ts";
+import type { Finding } from "../finding.ts";
+
+/** Whether the kernel module is loaded, or can be: behind a window the bring-up loads it. */
+export const kernelModule: Check = {
+  id: "module",
+  title: "the nvidia kernel module is loaded, or is built for this kernel",
+  scope: "gpu",
+  findings: ["module-stuck", "module-not-built", "module-not-loaded"],
+  run: (facts) => {
+    if (facts.dies.length === 0) return [];
+    const { state, isBuilt } = facts.driver;
+    if (state === "coming" || state === "going") return [stuck(state)];
+    if (state !== null) return [];
+    if (isBuilt === false) return [notBuilt(facts)];
+    return facts.slotKind === "bar_swap" ? [] : [notLoaded(facts)];
+  },
+};
+
+const stuck = (state: string): Finding => ({
+  id: "module-stuck",
+  severity: "problem",
+  subject: "nvidia",
+  message:
+    state === "coming"
+      ? "the module is being loaded: its probe of some die is at work, or hangs"
+      : "the module is being unloaded, and something of it is still in use",
+  mend: "look again in a minute; if it stays so, only a restart helps",
+  command: "cat /sys/module/nvidia/initstate; ps -eo pid,stat,wchan:32,args | grep -i modprobe",
+});
+
+const notBuilt = ({ runtime }: Facts): Finding => ({
+  id: "module-not-built",
+  severity: "problem",
+  subject: `/lib/modules/${runtime.kernelRelease ?? ""}`,
+  message: `there is no nvidia module for the running kernel ${runtime.kernelRelease ?? ""}`,
+  mend: "build it for this kernel; R470 does not build on kernels much younger than it",
+  command: "dkms status; dkms autoinstall",
+});
+
+const notLoaded = ({ runtime }: Facts): Finding => ({
+  id: "module-not-loaded",
+  severity: "problem",
+  subject: "nvidia",
+  message: runtime.isContainer
+    ? "the host's kernel has no nvidia module loaded, and a container cannot load it"
+    : "the nvidia kernel module is not loaded",
+  mend: "load it, on the host; if it is blacklisted, look for that in /etc/modprobe.d",
+  command: "modprobe nvidia && modprobe nvidia-uvm",
+});

@@ -1,0 +1,101 @@
+/** Gathers all facts: what is read from files, and what a child process is asked. */
+import type { SlotKind } from "../board/mod.ts";
+import type { Asked, DebugfsFacts, Environment, Facts, RuntimeFacts } from "./facts.ts";
+import { readDies, readFunctions } from "./facts/dies.ts";
+import { readDriver } from "./facts/driver.ts";
+import { readKernelLog } from "./facts/kernel-log-facts.ts";
+import { findLibcuda } from "./facts/libcuda-files.ts";
+import { readLimits } from "./facts/limits.ts";
+import { readNodes } from "./facts/nodes.ts";
+import { readProcesses } from "./facts/processes.ts";
+import { readSecurity } from "./facts/security.ts";
+import { readState } from "./facts/state.ts";
+import { readBridges, readRootWindows } from "./facts/windows.ts";
+import { createMachineFiles, type MachineFiles, type User } from "./machine-files.ts";
+import type { ProbeJob, Prober } from "./prober.ts";
+
+export type GatherOptions = {
+  /** `/`, or a tree that stands for it. */
+  readonly root: string;
+  /** Absolute, and of this machine. */
+  readonly stateDirectory: string;
+  readonly asked: Asked;
+  readonly environment: Environment;
+  readonly nodeVersion: string;
+  readonly architecture: string;
+  readonly user: User;
+  /** The doctor's own process, which is nobody's holder. */
+  readonly pid: number;
+  readonly prober: Prober;
+};
+
+const BAR_SWAP = "dev/bar_swap";
+
+/** What tells a container: its engine's mark, or who started the first process. */
+const CONTAINER_MARKS = [".dockerenv", "run/.containerenv", "run/systemd/container"] as const;
+
+/** Reads everything once. Never throws for what it finds; what it may not read is in `denied`. */
+export async function gatherFacts(options: GatherOptions): Promise<Facts> {
+  const { asked, environment, prober, architecture } = options;
+  const files = createMachineFiles(options);
+  const runtime = readRuntime(files, options);
+  const functions = readFunctions(files);
+  const slotKind = asked.slot ?? slotOf(files);
+  // Two at once: to start a driver takes longer than all else.
+  const [[libcuda = NOT_ASKED], dies, slotAnswer] = await Promise.all([
+    asked.backend === "soft" ? [NOT_ASKED] : prober([{ kind: "libcuda" }]),
+    readDies({ files, functions, prober }),
+    slotKind === "bar_swap" && files.exists(BAR_SWAP) ? prober([SLOT_JOB]) : [NOT_ASKED],
+  ]);
+  return {
+    asked,
+    slotKind,
+    runtime,
+    environment,
+    dies,
+    bridges: readBridges(files, functions),
+    rootWindows: dies.length === 0 ? [] : readRootWindows(files),
+    driver: readDriver(files, runtime.kernelRelease),
+    nodes: readNodes(files),
+    libraries: findLibcuda({ files, environment, architecture }),
+    libcuda,
+    slot: {
+      isThere: files.exists(BAR_SWAP),
+      mayOpen: files.mayOpen(BAR_SWAP, "read") && files.mayOpen(BAR_SWAP, "write"),
+      answer: slotAnswer[0] ?? NOT_ASKED,
+    },
+    processes: readProcesses(files, options.pid),
+    security: readSecurity(files),
+    debugfs: readDebugfs(files),
+    iommu: {
+      units: files.names("sys/class/iommu"),
+      groupCount: files.names("sys/kernel/iommu_groups").length,
+    },
+    log: readKernelLog(files),
+    limits: readLimits(files),
+    state: readState(files, options.stateDirectory),
+    denied: files.denied(),
+  };
+}
+
+const NOT_ASKED = { state: "not_asked" } as const;
+const SLOT_JOB: ProbeJob = { kind: "slot" };
+
+/** A machine with the slot's device is there to be driven through it. */
+const slotOf = (files: MachineFiles): SlotKind => (files.exists(BAR_SWAP) ? "bar_swap" : "direct");
+
+function readRuntime(files: MachineFiles, options: GatherOptions): RuntimeFacts {
+  const { nodeVersion, architecture, user } = options;
+  const isContainer = CONTAINER_MARKS.some((mark) => files.exists(mark));
+  const kernelRelease = files.text("proc/sys/kernel/osrelease");
+  return { nodeVersion, architecture, user, isContainer, kernelRelease };
+}
+
+function readDebugfs(files: MachineFiles): DebugfsFacts {
+  const mounts = files.longText("proc/mounts") ?? "";
+  return {
+    isKnown: files.exists("sys/kernel/debug"),
+    isMounted: /^\S+ \/sys\/kernel\/debug debugfs /m.test(mounts),
+    mayRead: files.mayOpen("sys/kernel/debug", "read"),
+  };
+}

@@ -1,0 +1,12 @@
+export { CHECKS } from "./check-table.ts";
+export type { Check } from "./check.ts";
+export { diagnose, type Diagnosed, type Diagnosis, type MachineSummary } from "./diagnosis.ts";
+export type { Asked, Environment, Facts } from "./facts.ts";
+export { SEVERITIES, type Finding, type Severity } from "./finding.ts";
+export { gatherFacts, type GatherOptions } from "./gather.ts";
+export type { User } from "./machine-files.ts";
+export { runProbeJob } from "./probe-jobs.ts";
+export { createProcessProber, type ProbeLine } from "./process-prober.ts";
+export { probeKey, type ProbeJob, type Prober, type ProbeResult } from "./prober.ts";
+export { createRecordedProber, RECORDED_PROBES } from "./recorded-prober.ts";
+export { reportLines } from "./report-text.ts";

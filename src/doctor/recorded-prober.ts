@@ -1,0 +1,42 @@
+/** Answers probe jobs from a recorded tree: its files, and what `probe.json` in it says. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { toFileError } from "../base/mod.ts";
+import { PROBE_BYTES_MAX, probeKey, type ProbeJob, type ProbeResult } from "./prober.ts";
+import type { Prober } from "./prober.ts";
+
+/** Results by probeKey, e.g. `{"libcuda": {"state": "hung", "afterMs": 10000}}`. */
+export const RECORDED_PROBES = "probe.json";
+
+/** A tree without `probe.json`, or with one that cannot be read, has answers to `read` alone. */
+export function createRecordedProber(root: string): Prober {
+  const recorded = readRecorded(root);
+  return (jobs) =>
+    Promise.resolve(jobs.map((job) => recorded.get(probeKey(job)) ?? readFromTree(root, job)));
+}
+
+function readRecorded(root: string): ReadonlyMap<string, ProbeResult> {
+  try {
+    const found: unknown = JSON.parse(readFileSync(join(root, RECORDED_PROBES), "utf8"));
+    const entries = Object.entries(found as Record<string, ProbeResult>);
+    return new Map(entries.filter(([, result]) => typeof (result as unknown) === "object"));
+  } catch {
+    return new Map();
+  }
+}
+
+function readFromTree(root: string, job: ProbeJob): ProbeResult {
+  if (job.kind !== "read") return { state: "not_asked" };
+  return readProbe(root, job.path);
+}
+
+/** The first bytes of a file, as a result. */
+export function readProbe(root: string, path: string): ProbeResult {
+  try {
+    const bytes = readFileSync(join(root, path));
+    return { state: "bytes", hex: bytes.subarray(0, PROBE_BYTES_MAX).toString("hex") };
+  } catch (error) {
+    const { code, message } = toFileError("read", path, error);
+    return { state: "failed", code, message };
+  }
+}
