@@ -1,10 +1,17 @@
 /** The window through the owner's own board: moves, holders, losses and hangs. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { BarSwapBoard, BoardEvent } from "../../../src/board/mod.ts";
-import { ALL_PRESENT, DIES, readDieFile, resetBoard, setBoard } from "./board-module.ts";
+import {
+  ALL_PRESENT,
+  DIES,
+  loadBoard,
+  readDieFile,
+  resetBoard,
+  setBoard,
+  unloadBoard,
+} from "./board-module.ts";
 import {
   ALL_DIES,
   checkContent,
@@ -135,26 +142,16 @@ function registerHangTest(context: Context): void {
 function registerReloadTest(context: Context): void {
   test("slot: the module goes and comes back; without it, the mend is named", async () => {
     context.board.leave();
-    await untilTrue(() => tryUnload());
+    await unloadBoard();
     assert.ok(!existsSync("/dev/bar_swap"));
     const board = openBoard();
     failureOf(await board.discover(() => assert.fail("not asked")), "refused", /bar_swap/);
     board.leave();
-    execFileSync("insmod", ["/mnt/hf_board.ko"]);
+    loadBoard(DIES);
     fillDies();
     context.board = await discoveredBoard();
     assert.equal(context.board.occupant(0), null);
     valueOf(await context.board.acquire(3));
     await checkContent(context.board, 3);
   });
-}
-
-/** A process that was killed may still have it open. */
-function tryUnload(): boolean {
-  try {
-    execFileSync("rmmod", ["hf_board"], { stdio: "pipe" });
-    return true;
-  } catch {
-    return false;
-  }
 }

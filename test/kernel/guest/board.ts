@@ -4,6 +4,8 @@
  */
 import { suite } from "node:test";
 import { registerDriverTests } from "./board-driver-tests.ts";
+import { registerLadderTests } from "./board-ladder-tests.ts";
+import { registerOwnerTests } from "./board-owner-tests.ts";
 import { registerSlotTests } from "./board-slot-tests.ts";
 import { registerSysfsTests } from "./board-sysfs-tests.ts";
 
@@ -11,3 +13,5 @@ import { registerSysfsTests } from "./board-sysfs-tests.ts";
 suite("sysfs", registerSysfsTests);
 suite("driver", registerDriverTests);
 suite("slot", registerSlotTests);
+suite("owner", registerOwnerTests);
+suite("ladder", registerLadderTests);

@@ -75,6 +75,17 @@ export function fillDies(): void {
   execFileSync(SLOT_CHECK, ["fill"], { stdio: "pipe" });
 }
 
+export type SlotState = {
+  /** -1 where nobody is. */
+  readonly occupant: number;
+  readonly holderPid: number;
+  readonly acquires: number;
+};
+
+/** What the slot says of itself, asked by a process that is none of the owner's. */
+export const querySlot = (): SlotState =>
+  JSON.parse(execFileSync(SLOT_CHECK, ["query"], { encoding: "utf8" })) as SlotState;
+
 /** What slot-check.c writes. */
 const wordOf = (die: number, index: number): number =>
   Math.imul(index + 1 + die * 0x10001, 0x9e3779b1) >>> 0;

@@ -5,7 +5,7 @@
  *
  * Prints a line a check, `ok` or `not ok`; ends with 0 where all are ok. For the other tests,
  * `slot-check fill` writes each die's content into its BAR1, and `slot-check hold DIE` acquires the
- * die, says so, and stays.
+ * die, says so, and stays; `slot-check query` prints what QUERY gives.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -360,6 +360,15 @@ static int hold(uint32_t die)
     return 1;
 }
 
+static int print_query(void)
+{
+    struct hf_bar_swap_query found = query();
+
+    printf("{\"occupant\":%d,\"holderPid\":%d,\"acquires\":%llu}\n", found.occupant,
+           found.holder_pid, (unsigned long long)found.acquires);
+    return found.version == HF_BAR_SWAP_VERSION ? 0 : 1;
+}
+
 int main(int count, char **arguments)
 {
     const char *mode = count > 1 ? arguments[1] : "check";
@@ -369,6 +378,8 @@ int main(int count, char **arguments)
     slot = open(HF_BAR_SWAP_PATH, O_RDWR | O_CLOEXEC);
     if (strcmp(mode, "hold") == 0 && count == 3)
         return hold((uint32_t)atoi(arguments[2]));
+    if (strcmp(mode, "query") == 0)
+        return print_query();
     check(slot >= 0, "%s opens", HF_BAR_SWAP_PATH);
     if (slot < 0)
         return 1;
