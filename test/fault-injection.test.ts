@@ -61,7 +61,10 @@ function badOfOwner(fault: OwnerRequest["fault"]): string {
     const { createOpenOwner } = await import(${urlOf("../src/cli/wiring.js")});
     const { basePath, vaddJobIn } = await import(${urlOf("./vadd-job.js")});
     const dieHostCommand = [process.execPath, ${JSON.stringify(dieHost)}];
-    const options = { dieHostCommand, basePayload: basePath, now: () => new Date() };
+    const options = {
+      ...{ dieHostCommand, basePayload: basePath, now: () => new Date() },
+      ...{ boardStepCommand: ["/bin/false"], pid: process.pid },
+    };
     const request = { ...${JSON.stringify({ ...request, fault })}, log: () => undefined };
     const opened = await createOpenOwner(options)(request);
     const job = vaddJobIn(${JSON.stringify(folder)}, 1000, "vadd");
@@ -84,7 +87,7 @@ for (const backend of ["cuda", "auto"] as const) {
     const fault = { kind: "wrong-element", seed: 1 } as const;
     const openOwner = createOpenOwner({
       dieHostCommand: ["/bin/false"],
-      boardStepCommand: ["no-such-program"],
+      boardStepCommand: ["/bin/false"],
       pid: process.pid,
       basePayload: basePath,
       now: () => new Date(),

@@ -4,16 +4,17 @@
  */
 import { ok, type EventClock, type Log } from "../base/mod.ts";
 import { BarSwapSlot } from "./bar-swap-slot.ts";
-import type { Board, BoardDie, BoardEvent, Presence } from "./board.ts";
-import { boardStep, STEP_TIMEOUTS, type StepOutcome, type StepTimeouts } from "./board-step.ts";
+import type { Board, BoardDie, BoardEvent } from "./board.ts";
+import { STEP_TIMEOUTS, type StepOutcome, type StepTimeouts } from "./board-step.ts";
 import type { KernelLogSource } from "./kernel-log.ts";
 import { createKernelWatch } from "./kernel-watch.ts";
 import { ordinalByAddress } from "./ordinal.ts";
 import { createPciDriver } from "./pci-driver.ts";
 import { parsePciAddress } from "./pci-address.ts";
 import { gpuName, readPciFunction } from "./pci-function.ts";
+import { presenceOf } from "./presence.ts";
 import type { SlotDie } from "./step-protocol.ts";
-import { createStepRunner, type StepLauncher, type StepRunner } from "./step-runner.ts";
+import { createStepRunner, type StepLauncher } from "./step-runner.ts";
 
 export type BarSwapBoardOptions = {
   /** `/`, or a folder that stands for it. */
@@ -38,8 +39,12 @@ export type BarSwapBoard = Board & {
   readonly readBar: (offset: number, bytes: number) => Promise<StepOutcome<Uint8Array>>;
 };
 
-/** A process for steps ends when there was none for this long: each holds some 40 MB. */
-const STEPS_IDLE_MS = 30_000;
+/**
+ * A process for steps ends when there was none for this long: each holds some 40 MB. Steps come in
+ * a row when a die is brought up; looks come with each swap, and with each probe of a die's health.
+ */
+const STEPS_IDLE_MS = 5_000;
+const LOOKS_IDLE_MS = 30_000;
 
 /** How often the slot is looked at while somebody watches, in milliseconds. */
 const SLOT_LOOK_MS = 3000;
@@ -49,7 +54,10 @@ export function createBarSwapBoard(options: BarSwapBoardOptions): BarSwapBoard {
   const { timeouts = STEP_TIMEOUTS } = options;
   const holder = createStepRunner({ launch, clock, root, idleMs: null });
   const steps = createStepRunner({ launch, clock, root, idleMs: STEPS_IDLE_MS });
-  const slot = new BarSwapSlot({ root, devicePath, holder, steps, timeouts, clock, log });
+  // Not behind steps: to look at a die must not take as long as the bind of another one.
+  const looks = createStepRunner({ launch, clock, root, idleMs: LOOKS_IDLE_MS });
+  const presence = { looks, timeoutMs: timeouts.presenceMs };
+  const slot = new BarSwapSlot({ root, devicePath, holder, presence, timeouts, clock });
   let known: readonly BoardDie[] = [];
   const dies = (): readonly BoardDie[] => known;
   const occupant = (): number | null => slot.occupant;
@@ -59,10 +67,14 @@ export function createBarSwapBoard(options: BarSwapBoardOptions): BarSwapBoard {
     onNote: log,
     ...(options.openKernelLog === undefined ? {} : { open: options.openKernelLog }),
   });
-  const looks = createSlotWatch(slot, clock);
+  const slotWatch = createSlotWatch(slot, clock);
   return {
     slotKind: "bar_swap",
-    driver: createPciDriver({ root, steps, timeouts, clock, log, ownerPid, dies, occupant }),
+    driver: createPciDriver({
+      ...{ root, steps, presence, timeouts, clock, log, ownerPid },
+      dies,
+      occupant,
+    }),
     discover: async () => {
       const found = await slot.discover();
       if (!found.ok) return found;
@@ -73,9 +85,9 @@ export function createBarSwapBoard(options: BarSwapBoardOptions): BarSwapBoard {
     acquire: (die) => slot.move(die),
     ordinalOf: ordinalByAddress,
     hostGroupOf: () => 0,
-    presence: (die) => presenceOf(steps, known[die]?.address, timeouts),
+    presence: (die) => presenceOf(presence, known[die]?.address),
     watch: (listener) => {
-      const ends = [kernel.watch(listener), looks.watch(listener)];
+      const ends = [kernel.watch(listener), slotWatch.watch(listener)];
       return () => {
         for (const end of ends) end();
       };
@@ -83,9 +95,8 @@ export function createBarSwapBoard(options: BarSwapBoardOptions): BarSwapBoard {
     readBar: (offset, bytes) => slot.read(offset, bytes),
     leave: () => {
       kernel.close();
-      looks.close();
-      steps.end();
-      holder.end();
+      slotWatch.close();
+      for (const runner of [steps, looks, holder]) runner.end();
     },
   };
 }
@@ -95,17 +106,6 @@ function boardDie(root: string, { address }: SlotDie, die: number): BoardDie {
   const parsed = parsePciAddress(address);
   const found = parsed === null ? null : readPciFunction(root, parsed);
   return { die, address, name: found === null ? "not on the bus" : gpuName(found) };
-}
-
-async function presenceOf(
-  steps: StepRunner,
-  name: string | undefined,
-  timeouts: StepTimeouts,
-): Promise<Presence> {
-  if (name === undefined) return "unknown";
-  const at = { call: "presence", name: "config read", timeoutMs: timeouts.presenceMs } as const;
-  const looked = await boardStep(steps, at, { name });
-  return looked.ok ? looked.value.presence : "unknown";
 }
 
 type SlotWatch = Pick<Board, "watch"> & { readonly close: () => void };
@@ -118,7 +118,7 @@ function createSlotWatch(slot: BarSwapSlot, clock: EventClock): SlotWatch {
     let isStopped = false;
     let callOff: () => void = () => undefined;
     const lookLater = (): void => {
-      callOff = clock.after(SLOT_LOOK_MS, () => void look());
+      callOff = clock.afterInBackground(SLOT_LOOK_MS, () => void look());
     };
     const look = async (): Promise<void> => {
       const loss = await slot.look();

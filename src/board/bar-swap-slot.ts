@@ -3,12 +3,13 @@
  * in it and an ACQUIRE of the other. Nothing else is ever released, and the end of that process
  * releases nothing either.
  */
-import { createMutex, err, ok, type EventClock, type Log } from "../base/mod.ts";
+import { createMutex, err, ok, type EventClock } from "../base/mod.ts";
 import { BAR_SWAP_VERSION } from "./bar-swap-abi.ts";
 import type { BoardFailure, SlotView } from "./board.ts";
 import { boardStep, lost, refused, type StepOutcome, type StepTimeouts } from "./board-step.ts";
 import { parsePciAddress } from "./pci-address.ts";
 import { readPciFunction } from "./pci-function.ts";
+import { askPresence, type PresenceTools } from "./presence.ts";
 import { foreignHolder, type SlotHolder } from "./slot-holder.ts";
 import type { SlotBar, SlotDie, SlotQuery } from "./step-protocol.ts";
 import type { StepRunner } from "./step-runner.ts";
@@ -20,10 +21,9 @@ export type SlotOptions = {
   /** The slot process: it stays, and holds the device. */
   readonly holder: StepRunner;
   /** Takes the first look at a die that was just mapped, which can hang with it. */
-  readonly steps: StepRunner;
+  readonly presence: PresenceTools;
   readonly timeouts: StepTimeouts;
   readonly clock: EventClock;
-  readonly log: Log;
 };
 
 /** How long a holder that is about to go is waited for: a killed owner's slot process ends then. */
@@ -178,13 +178,11 @@ export class BarSwapSlot {
 
   /** The die must answer, and the kernel must have its BAR1 where the slot says that it is. */
   async #verify(die: number, bar: SlotBar): Promise<StepOutcome<SlotView>> {
-    const { root, steps, timeouts } = this.#options;
+    const { root, presence } = this.#options;
     const name = this.#dies[die]?.address ?? "";
-    const timeoutMs = timeouts.presenceMs;
-    const at = { call: "presence", name: "config read", timeoutMs } as const;
-    const looked = await boardStep(steps, at, { name });
+    const looked = await askPresence(presence, name);
     if (!looked.ok) return looked;
-    if (looked.value.presence === "off_bus") {
+    if (looked.value === "off_bus") {
       return lost("acquire", `${name} is in the slot and does not answer: it fell off the bus`);
     }
     const address = parsePciAddress(name);

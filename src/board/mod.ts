@@ -12,7 +12,7 @@ export type {
   SlotKind,
   SlotView,
 } from "./board.ts";
-export { createDirectBoard } from "./direct-board.ts";
+export { createDirectBoard, type DirectHardware } from "./direct-board.ts";
 export { BAR_SWAP_PATH, BAR_SWAP_VERSION } from "./bar-swap-abi.ts";
 export {
   createBarSwapBoard,

@@ -15,6 +15,7 @@ import {
 } from "./driver-override.ts";
 import { describeHolders, findHolders, type DieHolder } from "./holders.ts";
 import { readDriver } from "./pci-function.ts";
+import { askPresence, type PresenceTools } from "./presence.ts";
 import { isProcessAlive } from "./process-state.ts";
 import { loadModule, moduleState } from "./module-load.ts";
 import type { StepRunner } from "./step-runner.ts";
@@ -27,6 +28,7 @@ export type PciDriverOptions = {
   /** `/`, or a folder that stands for it. */
   readonly root: string;
   readonly steps: StepRunner;
+  readonly presence: PresenceTools;
   readonly timeouts: StepTimeouts;
   readonly clock: EventClock;
   readonly log: Log;
@@ -142,7 +144,7 @@ class PciDriver {
     if (stuck !== null) return err(stuck);
     const before = this.#driverOf(address);
     if (before === NVIDIA) return ok(undefined);
-    if (before !== null) return takenBy(before, address);
+    if (before !== null) return takenBy("bind", before, address);
     const ready = await this.#mayBind(found);
     if (!ready.ok) return ready;
     const { steps, timeouts } = this.#options;
@@ -162,7 +164,7 @@ class PciDriver {
       return ok(undefined);
     }
     if (!bound.ok) return bound;
-    if (after !== null) return takenBy(after, address);
+    if (after !== null) return takenBy("bind", after, address);
     return refused("bind", `the kernel took the bind of ${address}, and no driver has it now`);
   }
 
@@ -171,11 +173,10 @@ class PciDriver {
     if (this.#options.occupant() !== die.die) {
       return refused("bind", `die ${die.die} is not in the slot; it is bound only while it is`);
     }
-    const { steps, timeouts } = this.#options;
-    const at = { call: "presence", name: "config read", timeoutMs: timeouts.presenceMs } as const;
-    const looked = this.#noteHang(die.die, await boardStep(steps, at, { name: die.address }));
+    const asked = await askPresence(this.#options.presence, die.address);
+    const looked = this.#noteHang(die.die, asked);
     if (!looked.ok) return looked;
-    if (looked.value.presence === "present") return ok(undefined);
+    if (looked.value === "present") return ok(undefined);
     return lost("bind", `${die.address} does not answer: it fell off the bus, and is not bound`);
   }
 
@@ -187,7 +188,7 @@ class PciDriver {
     if (stuck !== null) return err(stuck);
     const before = this.#driverOf(address);
     if (before === null) return ok(undefined);
-    if (before !== NVIDIA) return takenBy(before, address);
+    if (before !== NVIDIA) return takenBy("unbind", before, address);
     const holders = await this.#holdersLeft(address);
     if (holders.length > 0) {
       return refused("unbind", `${describeHolders(holders)}, or the unbind would never come back`);
@@ -284,9 +285,9 @@ class PciDriver {
 const noSuchDie = (die: number): StepOutcome<never> =>
   refused("driver", `the board has no die ${die}`);
 
-const takenBy = (driver: string, address: string): StepOutcome<never> =>
+const takenBy = (call: string, driver: string, address: string): StepOutcome<never> =>
   refused(
-    "bind",
+    call,
     `${driver} has ${address}; take it away with \`echo ${address} > ` +
       `/sys/bus/pci/drivers/${driver}/unbind\` if nothing uses it`,
   );

@@ -169,7 +169,7 @@ class Runner {
     const { clock, idleMs } = this.#options;
     const transport = this.#transport;
     if (idleMs === null || transport === null) return;
-    this.#stopIdle = clock.after(idleMs, () => {
+    this.#stopIdle = clock.afterInBackground(idleMs, () => {
       if (this.#transport !== transport) return;
       this.#transport = null;
       transport.close();

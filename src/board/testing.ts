@@ -90,3 +90,28 @@ export function bindInTree(tree: SysTree, name: string, driver: string): void {
   const folder = `${PCI_DEVICES}/${name}`;
   tree.link(`${folder}/driver`, relative(folder, `${DRIVERS}/${driver}`));
 }
+
+export type TreeProcess = {
+  readonly pid: number;
+  readonly command: string;
+  readonly parentPid?: number;
+  /** As proc(5) has it; `S` where it is left out. */
+  readonly state?: string;
+  /** What it has open. */
+  readonly open: readonly string[];
+  /** States of its threads besides the first. */
+  readonly threads?: Readonly<Record<number, string>>;
+};
+
+/** A process as /proc shows it. */
+export function addProcess(tree: SysTree, given: TreeProcess): void {
+  const { pid, command, parentPid = 1, state = "S" } = given;
+  const stat = (id: number, itsState: string): string =>
+    `${id} (${command}) ${itsState} ${parentPid} ${pid} ${pid} 0 -1\n`;
+  tree.write(`proc/${pid}/stat`, stat(pid, state));
+  tree.write(`proc/${pid}/task/${pid}/stat`, stat(pid, state));
+  for (const [thread, its] of Object.entries(given.threads ?? {})) {
+    tree.write(`proc/${pid}/task/${thread}/stat`, stat(Number(thread), its));
+  }
+  given.open.forEach((path, number) => tree.link(`proc/${pid}/fd/${number}`, path));
+}

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 
 import type { BoardDie } from "./board.ts";
-import { boardEventOf, pciSlot, TEXT_CHARACTERS_MAX, XidScanner } from "./xid.ts";
+import { boardEventOf, TEXT_CHARACTERS_MAX, XidScanner } from "./xid.ts";
 import { mendOf, XIDS, xidOf } from "./xid-catalogue.ts";
 
 const DIES: readonly BoardDie[] = [5, 6].map((bus, die) => ({
@@ -172,15 +172,6 @@ test("xid: a long line costs no long time", () => {
     scanner.push(`NVRM: ${piece.repeat(2_000)}`);
   }
   assert.ok(performance.now() - startMs < 2_000);
-});
-
-test("a PCI address has one spelling", () => {
-  for (const address of ["0000:05:00.0", "00000000:05:00.0", "0000:05:00", "0:5:0"]) {
-    assert.equal(pciSlot(address), "0:5:0", address);
-  }
-  assert.notEqual(pciSlot("0000:0A:00.0"), pciSlot("0000:05:00.0"));
-  assert.equal(pciSlot("0000:0A:00.0"), pciSlot("0000:0a:00.0"));
-  for (const no of ["soft:0", "", "0000:05", "0000:05:00.9"]) assert.equal(pciSlot(no), null, no);
 });
 
 test("the catalogue: application errors are told from those of the die", () => {

@@ -4,6 +4,7 @@
  * start. The forms are those of the driver's published sources and of logs that people posted.
  */
 import type { BoardDie, BoardEvent } from "./board.ts";
+import { formatPciAddress, parsePciAddress } from "./pci-address.ts";
 
 /** What a piece of the kernel's log says. */
 export type XidSighting = {
@@ -135,14 +136,10 @@ export function boardEventOf(sighting: XidSighting, dies: readonly BoardDie[]): 
 }
 
 /**
- * Domain, bus and device in one spelling: drivers write the domain with 4 or 8 digits, in upper or
- * lower case, and leave out the function, which is 0 for every GPU. Null for what is no address.
+ * A PCI address in one spelling, without its function: drivers leave that out, and it is 0 for
+ * every GPU. Null for what is no address.
  */
 export function pciSlot(address: string): string | null {
-  const match = /^([0-9a-f]{1,8}):([0-9a-f]{1,2}):([0-9a-f]{1,2})(?:\.[0-7])?$/i.exec(address);
-  if (match === null) return null;
-  return match
-    .slice(1)
-    .map((part) => parseInt(part, 16).toString(16))
-    .join(":");
+  const parsed = parsePciAddress(address);
+  return parsed === null ? null : formatPciAddress({ ...parsed, function: 0 });
 }

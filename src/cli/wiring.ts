@@ -8,6 +8,7 @@ import {
   createSimBoard,
   createStepLauncher,
   type Board,
+  type DirectHardware,
 } from "../board/mod.ts";
 import { createHostLauncher, createOwner, createSpareLauncher } from "../owner/mod.ts";
 import { openBringUpRecord } from "./bring-up-record.ts";
@@ -63,7 +64,7 @@ function boardFor(
 ): Result<Board, OwnerRequestError> {
   switch (slot) {
     case "direct":
-      return ok(createDirectBoard({ dies }));
+      return ok(createDirectBoard({ dies, hardware: directHardware(log, options) }));
     case "sim": {
       const count = dies ?? DIES_DEFAULT;
       return ok(createSimBoard({ dies: count, clock: systemClock, acquireMs: SIM_ACQUIRE_MS }));
@@ -75,6 +76,13 @@ function boardFor(
 
 /** The machine's own file system, and nothing that stands for it. */
 const ROOT = "/";
+
+const directHardware = (log: Log, { boardStepCommand }: WiringOptions): DirectHardware => ({
+  root: ROOT,
+  launchStep: createStepLauncher({ command: [...boardStepCommand, "--root", ROOT], log }),
+  clock: systemClock,
+  log,
+});
 
 function barSwapBoard(
   log: Log,

@@ -9,7 +9,8 @@ test("nextState() takes the way up, and every way down that a fault can take", (
   const ways: readonly (readonly DieState[])[] = [
     ["absent", "discovered", "in-slot", "bound", "online"],
     ["discovered", "in-slot", "discovered"],
-    ["bound", "in-slot"],
+    ["bound", "in-slot", "in-slot", "bound"],
+    ["in-slot", "faulted", "in-slot"],
     ["online", "faulted", "in-slot"],
     ["online", "lost", "in-slot"],
     ["bound", "faulted", "lost"],

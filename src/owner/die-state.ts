@@ -9,7 +9,8 @@ import type { DieState } from "./reports.ts";
 const NEXT: Readonly<Record<DieState, readonly DieState[]>> = {
   absent: ["discovered"],
   discovered: ["in-slot", "faulted", "lost"],
-  "in-slot": ["bound", "discovered", "faulted", "lost"],
+  // A bring-up that was refused begins again from where it ended.
+  "in-slot": ["in-slot", "bound", "discovered", "faulted", "lost"],
   bound: ["in-slot", "online", "faulted", "lost"],
   online: ["faulted", "lost"],
   faulted: ["in-slot", "lost"],

@@ -9,6 +9,7 @@ import { climb } from "./climb.ts";
 import { Die } from "./die.ts";
 import { FaultCounts } from "./fault-counts.ts";
 import type { HostFailure } from "./frames.ts";
+import { Health } from "./health.ts";
 import { HostKeeper } from "./host-keeper.ts";
 import type { HostLauncher, HostLink } from "./host-link.ts";
 import type { Journal } from "./journal.ts";
@@ -56,6 +57,7 @@ export class DieTable {
   readonly #keepers = new Map<number, HostKeeper>();
   readonly tools: BringUpTools;
   readonly wedges: Wedges;
+  readonly health: Health;
   /** Faults that name no die. */
   readonly faults = new FaultCounts();
   /** Who watches the climbs; null where nobody does. */
@@ -80,6 +82,7 @@ export class DieTable {
       onFailure: (die, failure) => this.#onMoveFailure(die, failure),
       keeperOf: (group) => this.#keeperOf(group),
     });
+    this.health = new Health(this);
     log(`owner: slot ${board.slotKind}`);
   }
 
@@ -100,6 +103,7 @@ export class DieTable {
     for (const board of found.value.slice(0, DIES_MAX)) {
       if (!this.#dies.has(board.die)) this.#dies.set(board.die, this.#createDie(board));
     }
+    this.health.start();
     const dies = this.dies().map(({ number, board, residence }) => ({
       die: number,
       address: board.address,
@@ -160,7 +164,11 @@ export class DieTable {
     const lease = await this.windows.of(die.number).lease(die.number);
     if (!lease.ok) return lease;
     const link = die.keeper.current();
-    if (die.isOnline && link !== null) return ok({ die, lease: lease.value, link });
+    if (die.isOnline && link !== null) {
+      const serving = { die, lease: lease.value, link };
+      // What was noticed while it was not mapped, or at work, is looked into before it works on.
+      if (!die.isCheckDue || (await this.health.probe(serving))) return ok(serving);
+    }
     lease.value.release();
     return ok(null);
   }
@@ -281,18 +289,21 @@ export class DieTable {
       if (die.state !== "faulted" && die.state !== "lost") die.lose("lost", cause);
       log(` die ${String(die.number)}: ${die.state}: ${cause.message}`);
       // Behind a window the board's dies come back on demand: moving it now would thrash.
-      if (board.slotKind === "direct" && die.wasServing) void this.#restore(die);
+      if (board.slotKind === "direct" && die.wasServing) void this.restore(die);
     }
   }
 
-  async #restore(die: Die): Promise<void> {
+  /** Brings a die back that was lost; in vain, it is tried again later. */
+  async restore(die: Die): Promise<void> {
     const startMs = this.options.clock.nowMs();
     const back = await this.bringOnline(die);
     const name = `die ${String(die.number)}`;
     if (!back.ok) {
       this.options.log(` ${name}: not back yet: ${back.error.message}`);
+      if (!this.isLeaving) this.health.retryLater(die);
       return;
     }
+    die.retry = null;
     die.restarts += 1;
     const tookMs = Math.round(this.options.clock.nowMs() - startMs);
     this.options.log(` ${name}: serving again after ${String(tookMs)} ms`);

@@ -51,6 +51,8 @@ export class Die {
   readonly faults = new FaultCounts();
   /** Something was noticed on it, and it has not answered a probe kernel since. */
   isCheckDue = false;
+  /** When it is to be brought back next, after that failed; null where nothing is planned. */
+  retry: { readonly pauseMs: number; readonly atMs: number } | null = null;
 
   constructor(board: BoardDie, keeper: HostKeeper) {
     this.number = board.die;

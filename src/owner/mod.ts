@@ -57,6 +57,7 @@ export {
   type Discovery,
   type DieState,
   type DieStatus,
+  type FaultCount,
   type OnlineReport,
   type Owner,
   type OwnerRefusal,

@@ -40,7 +40,7 @@ export function createOwner(
     online: async (number) => {
       const die = await table.dieOf(number);
       if (!die.ok) return die;
-      if (die.value.isOnline) await checkHealth(table, die.value);
+      if (die.value.isOnline) await table.health.check(die.value);
       return table.bringOnline(die.value);
     },
     probe: (number) => probe(table, number),
@@ -57,6 +57,7 @@ export function createOwner(
     run: (number, job) => run(table, number, job),
     leave: () => {
       table.isLeaving = true;
+      table.health.stop();
       const message = "the owner has left";
       for (const keeper of table.keepers()) {
         const link = keeper.current();
@@ -247,28 +248,8 @@ async function countDevices(table: DieTable, die: Die): Promise<Result<number, O
   return counted.ok ? ok(counted.value.devices) : table.settle(die, link, counted.error);
 }
 
-/** Asks a die that can answer now, without a swap, for the probe kernel and its memory. */
-async function checkHealth(table: DieTable, die: Die): Promise<void> {
-  const serving = table.tryServe(die);
-  if (serving === null) return;
-  const { lease, link } = serving;
-  try {
-    const module = table.options.baseModule;
-    const answer = await link.call("probe", { die: die.number, module });
-    if (!answer.ok) {
-      table.settle(die, link, answer.error);
-      return;
-    }
-    die.isReady = answer.value.right;
-    const memory = await link.call("memory", { die: die.number });
-    if (memory.ok) die.memory = memory.value;
-  } finally {
-    lease.release();
-  }
-}
-
 async function status(table: DieTable): Promise<OwnerStatus> {
-  await Promise.all(table.dies().map((die) => checkHealth(table, die)));
+  await Promise.all(table.dies().map((die) => table.health.check(die)));
   const dies = table.dies();
   const { board } = table.options;
   const windows = table.windows.statuses();
@@ -285,6 +266,7 @@ async function status(table: DieTable): Promise<OwnerStatus> {
     swapTimes: table.windows.swapTimes(),
     policy: table.windows.policy,
     windows,
+    faults: table.faults.list(),
   };
 }
 
@@ -303,6 +285,7 @@ const dieStatus = (table: DieTable, die: Die): DieStatus => ({
   restarts: die.restarts,
   lastCause: die.lastCause,
   waiting: table.windows.of(die.number).waitingFor(die.number),
+  faults: die.faults.list(),
 });
 
 /** Any job, on a die that is brought online for it where it is not. */

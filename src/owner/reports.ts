@@ -140,6 +140,11 @@ export type DieStatus = {
   readonly lastCause: JobCause | null;
   /** Requests that wait for the die to come into its window. */
   readonly waiting: number;
+  /**
+   * What was noticed on it since the owner started, the latest first; nothing of it is held against
+   * it.
+   */
+  readonly faults: readonly FaultCount[];
 };
 
 /**
@@ -208,6 +213,8 @@ export type OwnerStatus = {
   readonly policy: { readonly minimumHoldMs: number; readonly maximumWaitMs: number } | null;
   /** By group, those that were used; none on a direct board. */
   readonly windows: readonly WindowStatus[];
+  /** What was noticed and names no die. */
+  readonly faults: readonly FaultCount[];
 };
 
 /** One long-lived owner of all dies. Every method may be called while others are under way. */

@@ -77,6 +77,8 @@ export type Window = {
   readonly waitingFor: (die: number) => number;
   readonly state: () => WindowState;
   readonly swapLog: SwapLog;
+  /** It shows no die any more, by no doing of ours: the next lease moves it first. */
+  readonly forget: () => void;
   /** Refuses who waits, and who comes from now on. Leases that are out stay out. */
   readonly close: (refusal: Result<never, OwnerRefusal>) => void;
 };
@@ -109,6 +111,7 @@ export function createOpenWindow(): Window {
       failedMoves: 0,
     }),
     swapLog: new SwapLog(),
+    forget: () => undefined,
     close: (refusal) => void (closed = refusal),
   };
 }
@@ -200,6 +203,10 @@ class SingleWindow implements Window {
       heldMs: this.#occupant === null ? 0 : now - this.#heldSinceMs,
       failedMoves: this.#failedMoves,
     };
+  };
+
+  readonly forget = (): void => {
+    this.#occupant = null;
   };
 
   readonly close = (refusal: Result<never, OwnerRefusal>): void => {

@@ -121,6 +121,10 @@ const die: DieStatus = {
   memory: { freeBytes: 100, totalBytes: 200 },
   lastCause: { name: "CUDA_ERROR_ILLEGAL_ADDRESS", code: 700, call: "x", message: "gone" },
   waiting: 5,
+  faults: [
+    { name: "xid 79", count: 1, text: "gone", atMs: 7 },
+    { name: "off_bus", count: 12, text: "all ones", atMs: 5 },
+  ],
 };
 const window: WindowStatus = {
   ...{ group: 0, occupant: 3, isMoving: false, leases: 2, waiting: 6, longestWaitMs: 12.4 },
@@ -136,6 +140,7 @@ const owner: OwnerStatus = {
   dies: [die],
   mode: "draining",
   waiting: 6,
+  faults: [{ name: "init_failed", count: 2, text: "RmInitAdapter failed!", atMs: 1 }],
   swapTimes: { count: 7, lastMs: 1.5, p50Ms: 1, p95Ms: 2, p99Ms: 3, maxMs: 4.0625 },
   policy: { minimumHoldMs: 5, maximumWaitMs: 1000 },
   windows: [window],
@@ -145,10 +150,12 @@ test("status: one line for the owner and one for each die", () => {
   assert.deepEqual(statusLines(owner), [
     "status: active_die=3 nvidia_loaded=1 cuda_inited=1 backend=soft slot=sim swaps=7 " +
       "mode=draining waiting=6 hold_ms=33 hold_min_ms=5 wait_max_ms=1000 swap_last_ms=1.500 " +
-      "swap_p50_ms=1.000 swap_p95_ms=2.000 swap_p99_ms=3.000 swap_max_ms=4.063",
+      "swap_p50_ms=1.000 swap_p95_ms=2.000 swap_p99_ms=3.000 swap_max_ms=4.063 " +
+      'faults="init_failed: 2"',
     " die  3: online=1 bound=1 ctx_valid=1 ordinal=1 bdf=soft:3 state=online ready=1 busy=0 " +
       "pending=1 restarts=2 mem_free=100 mem_total=200 " +
-      'host_pid=4711 device="Soft" cause="CUDA_ERROR_ILLEGAL_ADDRESS: gone" waiting=5',
+      'host_pid=4711 device="Soft" cause="CUDA_ERROR_ILLEGAL_ADDRESS: gone" waiting=5 ' +
+      'faults="xid 79: 1, off_bus: 12"',
   ]);
 });
 
@@ -195,7 +202,7 @@ test("status: what is not known is -1 or ?", () => {
   );
   assert.match(
     second ?? "",
-    /mem_free=-1 mem_total=-1 host_pid=-1 device="\?" cause="" waiting=5$/,
+    /mem_free=-1 mem_total=-1 host_pid=-1 device="\?" cause="" waiting=5 faults="xid 79: 1, .*"$/,
   );
 });
 

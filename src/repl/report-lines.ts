@@ -6,6 +6,7 @@ import {
   WORK_ELEMENTS,
   type DieStatus,
   type Discovery,
+  type FaultCount,
   type OnlineReport,
   type OwnerStatus,
   type ProbeReport,
@@ -90,9 +91,10 @@ export function statusLines(status: OwnerStatus): string[] {
   const hold = windows.length === 1 ? windows[0]?.heldMs : undefined;
   const queue = `mode=${mode} waiting=${waiting} hold_ms=${whole(hold)}`;
   const [holdMin, waitMax] = [policy?.minimumHoldMs, policy?.maximumWaitMs].map(whole);
+  const faults = faultsText(status.faults);
   const limits = `hold_min_ms=${holdMin} wait_max_ms=${waitMax}`;
   return [
-    `status: active_die=${activeDie ?? -1} ${flags} ${more} ${queue} ${limits} ${times}`,
+    `status: active_die=${activeDie ?? -1} ${flags} ${more} ${queue} ${limits} ${times} ${faults}`,
     ...(windows.length > 1 ? windows.map((window) => ` ${windowStatusLine(window)}`) : []),
     ...status.dies.map((die) => ` ${dieStatusLine(die)}`),
   ];
@@ -122,6 +124,10 @@ function swapTimesText(times: SwapTimes | null): string {
   return measured.map(([name, ms]) => `swap_${name}_ms=${text(ms)}`).join(" ");
 }
 
+/** How often each sort of fault was seen, the latest first. */
+const faultsText = (faults: readonly FaultCount[]): string =>
+  `faults="${faults.map(({ name, count }) => `${name}: ${count}`).join(", ")}"`;
+
 const whole = (value: number | undefined): string => (value ?? -1).toFixed(0);
 
 function dieStatusLine(status: DieStatus): string {
@@ -135,7 +141,7 @@ function dieStatusLine(status: DieStatus): string {
     `mem_free=${status.memory?.freeBytes ?? -1} mem_total=${status.memory?.totalBytes ?? -1}`,
     `host_pid=${status.hostPid ?? -1} device="${status.deviceName ?? "?"}"`,
     `cause="${lastCause === null ? "" : `${lastCause.name}: ${lastCause.message}`}"`,
-    `waiting=${status.waiting}`,
+    `waiting=${status.waiting} ${faultsText(status.faults)}`,
   ];
   return `die ${String(die).padStart(2)}: ${keys.join(" ")}`;
 }

@@ -119,7 +119,14 @@ class InMemoryOwner implements FakeOwner {
       driverLoaded: this.#online.size > 0,
       cudaInitialised: this.#online.size > 0,
       dies: ALL.map((die) => this.#dieStatus(die)),
-      ...({ mode: "serving", waiting: 0, swapTimes: null, policy: null, windows: [] } as const),
+      ...({
+        mode: "serving",
+        waiting: 0,
+        swapTimes: null,
+        policy: null,
+        windows: [],
+        faults: [],
+      } as const),
     }));
 
   readonly run: Owner["run"] = (die, job) => {
@@ -158,7 +165,7 @@ class InMemoryOwner implements FakeOwner {
       memory: null,
       restarts: 0,
       lastCause: null,
-      waiting: 0,
+      ...{ waiting: 0, faults: [] },
     };
   }
 

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { VirtualClock } from "../base/mod.ts";
+import { createStepRunner, type StepRunner } from "./step-runner.ts";
+import { createTreeKernel, type TreeKernel } from "./testing-kernel.ts";
+import { createSysTree, type SysTree } from "./testing.ts";
+
+type Bench = {
+  readonly tree: SysTree;
+  readonly kernel: TreeKernel;
+  readonly clock: VirtualClock;
+  readonly runner: StepRunner;
+  readonly settled: <T>(promise: Promise<T>) => Promise<T>;
+};
+
+async function withBench(body: (bench: Bench) => Promise<void>): Promise<void> {
+  const tree = createSysTree();
+  const clock = new VirtualClock();
+  const kernel = createTreeKernel(tree, ["0000:05:00.0"]);
+  const { launch } = kernel;
+  const runner = createStepRunner({ launch, clock, root: tree.root, idleMs: 5000 });
+  const settled = async <T>(promise: Promise<T>): Promise<T> => {
+    let isDone = false;
+    void promise.then(() => (isDone = true));
+    assert.equal(await clock.run(() => isDone, Infinity), "done");
+    return promise;
+  };
+  tree.write("file", "text\n");
+  try {
+    await body({ tree, kernel, clock, runner, settled });
+  } finally {
+    tree.end();
+  }
+}
+
+test("steps wait for their turn, and each has its own time", async () => {
+  await withBench(async ({ kernel, clock, runner, settled }) => {
+    kernel.faults = { hangs: ({ body }) => "path" in (body as object) && isStuck(body) };
+    const first = runner.run("read", { path: "stuck" }, 1000);
+    const second = runner.run("read", { path: "file" }, 1000);
+    assert.equal(kernel.steps.length, 0);
+    const [hung, read] = await settled(Promise.all([first, second]));
+    assert.ok(!hung.ok && hung.error.kind === "hung");
+    assert.deepEqual(read, { ok: true, value: { text: "text" } });
+    assert.deepEqual(kernel.steps, ['read "stuck"', 'read "file"']);
+    assert.equal(clock.nowMs(), 1000);
+    assert.deepEqual(kernel.counts, { launched: 2, abandoned: 1, closed: 0 });
+  });
+});
+
+const isStuck = (body: unknown): boolean => (body as { path: string }).path === "stuck";
+
+test("an idle process is let go once, and not while steps come", async () => {
+  await withBench(async ({ kernel, clock, runner, settled }) => {
+    for (let time = 1; time <= 3; time++) {
+      assert.ok((await settled(runner.run("read", { path: "file" }, 1000))).ok);
+      await settled(clock.sleep(4000));
+    }
+    assert.deepEqual(kernel.counts, { launched: 1, abandoned: 0, closed: 0 });
+    await settled(clock.sleep(1001));
+    assert.deepEqual(kernel.counts, { launched: 1, abandoned: 0, closed: 1 });
+    assert.equal(runner.pid(), null);
+    assert.ok((await settled(runner.run("read", { path: "file" }, 1000))).ok);
+    assert.equal(kernel.counts.launched, 2);
+  });
+});
+
+test("no more processes are left behind than a few, until some of them are gone", async () => {
+  await withBench(async ({ tree, kernel, runner, settled }) => {
+    kernel.faults = { hangs: ({ body }) => isStuck(body) };
+    for (let time = 0; time < 8; time++) {
+      tree.write(`proc/${70_001 + time}/stat`, `${70_001 + time} (node) D 1 1 1 0`);
+      const hung = await settled(runner.run("read", { path: "stuck" }, 10));
+      assert.ok(!hung.ok && hung.error.kind === "hung");
+      assert.match(hung.error.message, /pid 7000\d \(node\), state D/);
+    }
+    const refused = await settled(runner.run("read", { path: "file" }, 10));
+    assert.ok(!refused.ok && refused.error.kind === "failed");
+    assert.match(refused.error.message, /8 step processes are stuck .*restarted/);
+    assert.equal(kernel.counts.launched, 8);
+    tree.remove("proc/70003");
+    assert.ok((await settled(runner.run("read", { path: "file" }, 10))).ok);
+  });
+});

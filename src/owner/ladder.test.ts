@@ -1,0 +1,217 @@
+// The ladder over a scripted board, in virtual time: its order, where it ends, and how it goes on.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { BoardFailure } from "../board/mod.ts";
+import { BRING_UP_STEPS, type BringUpStep, type JournalLine } from "./journal.ts";
+import type { LadderReport } from "./ladder.ts";
+import { createBoardBench, type BoardBench } from "./testing-board.ts";
+
+const climb = (
+  bench: BoardBench,
+  until: BringUpStep | null = null,
+  pauseMs = 0,
+): Promise<LadderReport> => bench.take(bench.owner.ladder({ until, pauseMs }));
+
+const shortOf = ({ rows }: LadderReport): readonly string[] =>
+  rows.map(
+    ({ die, step, outcome }) => `${step} ${String(die)}${outcome === "done" ? "" : ` ${outcome}`}`,
+  );
+
+const RESIDENT = ["initialise", "ordinals", "context", "module", "buffers", "probe"];
+
+const hung = (more: Partial<BoardFailure> = {}): BoardFailure => ({
+  verdict: "hung",
+  call: "bind",
+  message: "it did not come back within 60 s; process 4711 is left to itself",
+  stepPid: 4711,
+  ...more,
+});
+
+test("the rungs of two dies, in their order, each journalled before it runs", async () => {
+  const bench = createBoardBench({ slot: "sim", dies: 2 });
+  const report = await climb(bench);
+  assert.equal(report.outcome, "complete");
+  assert.deepEqual(report.online, [0, 1]);
+  assert.deepEqual(shortOf(report), [
+    ...["discover", "acquire", "block-all-except", "load-driver"].map((step) => `${step} 0`),
+    ...[...RESIDENT, "work", "read"].map((step) => `${step} 0`),
+    ...["acquire 1", "unblock 1", "bind 1", "initialise 1 skipped"],
+    ...["ordinals", "context", "module", "buffers", "probe", "work", "read"].map((s) => `${s} 1`),
+    ...["swap 0", "swap 1", "swap 0", "swap 1"],
+  ]);
+  const begun = bench.entries.filter(({ phase }) => phase === "begin").map(({ step }) => step);
+  assert.deepEqual(
+    begun.filter((step) => step === "bind"),
+    ["bind"],
+  );
+  assert.equal(bench.entries.find(({ step }) => step === "bind")?.address, "0000:06:00.0");
+  for (const { elapsedMs } of report.rows) assert.ok(elapsedMs >= 0);
+});
+
+test("on a direct board nothing is acquired or bound, and that is said", async () => {
+  const bench = createBoardBench({ slot: "direct", dies: 1 });
+  const report = await climb(bench);
+  assert.deepEqual(shortOf(report).slice(0, 4), [
+    ...["discover 0", "acquire 0 skipped", "load-driver 0 skipped", "initialise 0"],
+  ]);
+  assert.equal(report.outcome, "complete");
+  assert.deepEqual(bench.script.steps, []);
+});
+
+for (const until of BRING_UP_STEPS) {
+  test(`--until ${until} ends after it, and the next run goes on from there`, async () => {
+    const first = createBoardBench({ slot: "sim", dies: 2 });
+    const report = await climb(first, until);
+    const last = report.rows.at(-1);
+    assert.deepEqual([last?.step, last?.outcome], [until, "done"]);
+    assert.equal(report.outcome, until === "swap" ? "complete" : "stopped");
+    assert.equal(
+      first.script.steps.some((step) => step.startsWith("restore")),
+      false,
+    );
+    first.owner.leave();
+    const second = createBoardBench({ slot: "sim", dies: 2, script: first.script });
+    const rest = await climb(second);
+    assert.equal(rest.outcome, "complete", second.lines.join("\n"));
+    const loads = first.script.steps.filter((step) => step === "load-driver");
+    assert.equal(loads.length, 1, "nvidia is loaded exactly once, by whichever owner");
+  });
+}
+
+test("a bind that hangs leaves the die not bound, and is not tried while it hangs", async () => {
+  const bench = createBoardBench({ slot: "sim", dies: 3 });
+  const { script, owner } = bench;
+  script.livePids.add(4711);
+  script.failNext.set("bind 1", hung());
+  const report = await climb(bench);
+  assert.equal(report.outcome, "failed");
+  const bad = report.rows.filter(({ outcome }) => outcome === "hung");
+  assert.deepEqual(
+    bad.map(({ die, step }) => [die, step]),
+    [[1, "bind"]],
+  );
+  assert.ok(!report.rows.some(({ die }) => die === 2), "no further die is tried on that bus");
+  assert.deepEqual(report.online, [0], "the first die goes on");
+  const entry = bench.entries.find(({ verdict }) => verdict === "hung");
+  assert.deepEqual([entry?.step, entry?.phase, entry?.stepPid], ["bind", "failed", 4711]);
+  const [, die] = (await bench.take(owner.status())).dies;
+  assert.deepEqual(
+    [die?.state, die?.isBound, die?.lastCause?.name],
+    ["faulted", false, "board_hung"],
+  );
+
+  const again = await bench.take(owner.online(1));
+  assert.ok(!again.ok && again.error.code === "wedged_before");
+  assert.match(again.error.message, /bind.*hung in process 4711.*bring-up\.journal.*--retry/);
+  assert.equal(script.steps.filter((step) => step === "bind 1").length, 1);
+  script.livePids.delete(4711);
+  assert.ok((await bench.take(owner.online(1))).ok, "what was stuck has ended");
+});
+
+test("a die that is lost is told from one that hangs, and other dies are climbed", async () => {
+  const bench = createBoardBench({ slot: "sim", dies: 3 });
+  const lost: BoardFailure = { verdict: "lost", call: "acquire", message: "all ones" };
+  bench.script.failNext.set("acquire 1", lost);
+  const report = await climb(bench);
+  assert.equal(report.outcome, "failed");
+  assert.deepEqual(report.online, [0, 2]);
+  const [, die] = (await bench.take(bench.owner.status())).dies;
+  assert.deepEqual([die?.state, die?.lastCause?.name], ["lost", "board_lost"]);
+  assert.ok((await bench.take(bench.owner.online(1))).ok, "it is tried again when it is asked for");
+});
+
+test("what fails on the first die before the driver is loaded ends the climb", async () => {
+  const bench = createBoardBench({ slot: "sim", dies: 2 });
+  const refused: BoardFailure = { verdict: "refused", call: "modprobe nvidia", message: "no" };
+  bench.script.failNext.set("load-driver", refused);
+  const report = await climb(bench);
+  assert.deepEqual(shortOf(report).slice(-1), ["load-driver 0 refused"]);
+  assert.equal(report.outcome, "failed");
+  assert.deepEqual(bench.script.steps.slice(-1), ["restore 0"]);
+});
+
+const reset = (step: BringUpStep, die: number): JournalLine => ({
+  ...{ time: "2026-12-01T00:00:00.000Z", pid: 7, boot: "old", die, step, phase: "begin" },
+});
+
+for (const [step, die] of [
+  ["acquire", 0],
+  ["load-driver", 0],
+  ["bind", 1],
+  ["context", 1],
+  ["work", 0],
+] as const) {
+  test(`a reset in ${step} of die ${String(die)}: held back until it is retried`, async () => {
+    const interruptions = [{ line: reset(step, die), how: "host_reset" }] as const;
+    const bench = createBoardBench({ slot: "sim", dies: 2, wedges: { interruptions } });
+    const report = await climb(bench);
+    assert.equal(report.outcome, "failed");
+    const refused = report.rows.find(({ outcome }) => outcome === "refused");
+    assert.deepEqual([refused?.step, refused?.die], [step, die]);
+    assert.match(refused?.detail ?? "", /2026-12-01T00:00:00.*machine was reset.*doctor.*--retry/);
+    assert.ok(!bench.entries.some((entry) => entry.step === step && entry.die === die));
+    const freed = bench.owner.retry(null);
+    assert.deepEqual(
+      freed.map((wedge) => [wedge.step, wedge.die]),
+      [[step, die]],
+    );
+    assert.equal((await climb(bench)).outcome, "complete");
+    assert.deepEqual(bench.owner.retry(null), []);
+  });
+}
+
+test("a killed owner's rung is simply climbed again", async () => {
+  const interruptions = [{ line: reset("bind", 1), how: "killed" }] as const;
+  const bench = createBoardBench({ slot: "sim", dies: 2, wedges: { interruptions } });
+  assert.equal((await climb(bench)).outcome, "complete");
+});
+
+test("a host that does not count the second die is replaced, the first comes back", async () => {
+  const bench = createBoardBench({ slot: "sim", dies: 2 });
+  bench.script.countsBoundAlone = true;
+  const report = await climb(bench);
+  assert.equal(report.outcome, "complete", bench.lines.join("\n"));
+  assert.deepEqual(report.online, [0, 1]);
+  const rows = shortOf(report);
+  const missing = rows.indexOf("ordinals 1 refused");
+  assert.deepEqual(rows.slice(missing + 1, missing + 4), [
+    ...["initialise 1", "initialise 1 skipped", "ordinals 1"],
+  ]);
+  assert.ok(rows.lastIndexOf("context 0") > missing, "die 0's context is made again");
+  assert.match(bench.lines.join("\n"), /die host is replaced.*contexts of dies 0 along/);
+  assert.equal(bench.hosts(), 1);
+});
+
+test("control: where a new host would not count it either, the old one stays", async () => {
+  const bench = createBoardBench({ slot: "sim", dies: 2 });
+  bench.script.countsBoundAlone = true;
+  assert.ok((await bench.take(bench.owner.online(0))).ok);
+  const bound = bench.script.bound;
+  // The driver has it, and does not count it.
+  bound.add = function add(this: Set<number>): Set<number> {
+    return this;
+  };
+  const online = await bench.take(bench.owner.online(1));
+  assert.ok(!online.ok && /counts 1 devices, none of them 0000:06:00.0/.test(online.error.message));
+  const [die] = (await bench.take(bench.owner.status())).dies;
+  assert.deepEqual([die?.state, die?.ready, die?.restarts], ["online", true, 0]);
+});
+
+test("a result that nobody has read is not given up for a further die", async () => {
+  const bench = createBoardBench({ slot: "sim", dies: 2 });
+  bench.script.countsBoundAlone = true;
+  assert.ok((await bench.take(bench.owner.online(0))).ok);
+  assert.ok((await bench.take(bench.owner.work(0, 7, 8))).ok);
+  const early = await bench.take(bench.owner.online(1));
+  assert.ok(!early.ok && /'read 0' first/.test(early.error.message));
+  const read = await bench.take(bench.owner.read(0));
+  assert.ok(read.ok && read.value.pass);
+  assert.ok((await bench.take(bench.owner.online(1))).ok);
+});
+
+test("--pause-ms waits before each rung, once that is journalled", async () => {
+  const bench = createBoardBench({ slot: "sim", dies: 1 });
+  const report = await climb(bench, "work", 1_000);
+  assert.ok(bench.clock.nowMs() >= report.rows.length * 1_000);
+});
