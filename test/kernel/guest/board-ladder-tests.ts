@@ -50,11 +50,8 @@ const journal = (): readonly JournalLine[] =>
 
 export function registerLadderTests(): void {
   before(makeState);
-  after(() => {
-    resetBoard();
-  });
+  after(resetBoard);
   registerDriverlessTest();
-  registerKillTests();
 }
 
 function makeState(): void {
@@ -107,10 +104,8 @@ const KILLS = [
 /** How long a rung is held before it runs; the longer one where the kill came too late for it. */
 const PAUSES_MS = [250, 2000] as const;
 
-function registerKillTests(): void {
-  before(async () => {
-    await beginAnew();
-  });
+export function registerKillTests(): void {
+  before(beginAnew);
   after(async () => {
     resetBoard();
     await unloadBoard();

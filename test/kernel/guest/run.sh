@@ -72,10 +72,10 @@ make_board
 part slot 60 /mnt/slot-check
 # Beside v2, which leaves half of the machine idle. Two that print at once cannot be read.
 {
-	suite board 300
+	suite board 540
 	touch "$BOARD_ENDED"
 } >/mnt/board.log &
-suite v2 300 mailbox
+suite v2 540 mailbox
 wait $!
 cat /mnt/board.log
 suite locked 60
