@@ -24,5 +24,6 @@ export {
   type NativeType,
 } from "./native-ffi.ts";
 export { openOutputDescriptor } from "./output-descriptor.ts";
+export { createRandom, type Random } from "./random.ts";
 export { err, ok, type Result } from "./result.ts";
 export { VirtualClock, type VirtualRun } from "./virtual-clock.ts";

@@ -54,7 +54,38 @@ export {
   type KernelRecord,
 } from "./kernel-log.ts";
 export { createKernelWatch, type KernelWatch, type KernelWatchOptions } from "./kernel-watch.ts";
-export { createSimBoard, type SimBoardOptions, type SimStep } from "./sim-board.ts";
+export {
+  createSimBoard,
+  dieOfStepPid,
+  openSimBoard,
+  type SimBoardOptions,
+  type SimStep,
+} from "./sim-board.ts";
+export { overridesOf } from "./sim-driver.ts";
+export {
+  createSimMachine,
+  SimMachine,
+  type SimDieState,
+  type SimMachineOptions,
+  type SimObservation,
+  type SimSlotState,
+  type SimStepOutcome,
+  type SimViolation,
+  type Struck,
+} from "./sim-machine.ts";
+export {
+  SIM_FAULTS,
+  SIM_LATENCIES,
+  SIM_MACHINE,
+  SIM_STEPS,
+  type SimFault,
+  type SimFaultName,
+  type SimFaultSort,
+  type SimLatencies,
+  type SimLatency,
+  type SimMachineSpec,
+  type SimStepName,
+} from "./sim-scenario.ts";
 export { boardEventOf, pciSlot, XidScanner, type XidSighting } from "./xid.ts";
 export { mendOf, XIDS, xidOf, type Xid, type XidClass, type XidMend } from "./xid-catalogue.ts";
 export { createStepLauncher } from "./step-process.ts";

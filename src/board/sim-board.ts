@@ -1,138 +1,189 @@
-import { err, invariant, ok, type Clock, type Result } from "../base/mod.ts";
-import type { Board, BoardDie, BoardFailure, DriverBinding } from "./board.ts";
+/** A simulated machine's board, as one owner sees it. */
+import { err, ok, type EventClock, type Result } from "../base/mod.ts";
+import type { Board, BoardDie, BoardEvent, BoardFailure, DriverBinding } from "./board.ts";
+import { isSamePciAddress } from "./pci-address.ts";
+import { createSimDriver } from "./sim-driver.ts";
+import {
+  createSimMachine,
+  forever,
+  SIM_STEP_DONE,
+  type SimMachine,
+  type SimStepOutcome,
+  type SimStepWork,
+} from "./sim-machine.ts";
+import { SIM_MACHINE, type SimLatencies, type SimStepName } from "./sim-scenario.ts";
+import { boardEventOf, XidScanner } from "./xid.ts";
+
+/** BAR1 of a GK210 is 16 GiB; the first one lies above 4 GiB, where firmware puts big windows. */
+const BAR1_ADDRESS = 0x38_0000_0000n;
+const BAR1_BYTES = 2n ** 34n;
+
+/** How often a move that is under way is looked at. */
+const MOVE_POLL_MS = 1;
+
+/** How a step of the machine is called where it fails. */
+const CALLS: Readonly<Partial<Record<SimStepName, string>>> = {
+  block: "block-all-except",
+  modprobe: "modprobe nvidia",
+};
+
+/** Process ids of simulated steps that hang; each die has one at a time. Beyond Linux's own. */
+const FIRST_STEP_PID = 2 ** 22;
+
+/** The die in whose hanging step that process is stuck; null where it is none of those. */
+export const dieOfStepPid = (pid: number): number | null =>
+  pid >= FIRST_STEP_PID ? pid - FIRST_STEP_PID : null;
+
+/** What became of a step, as the Board port tells it. */
+function resultOf(
+  step: SimStepName,
+  die: number,
+  outcome: SimStepOutcome,
+): Result<void, BoardFailure> {
+  const call = CALLS[step] ?? step;
+  switch (outcome.kind) {
+    case "done":
+      return ok(undefined);
+    case "refused":
+    case "lost":
+      return err({ verdict: outcome.kind, call, message: outcome.reason });
+    case "hung": {
+      const message = "it did not come back in time; the process that took it is left to itself";
+      return err({ verdict: "hung", call, message, stepPid: FIRST_STEP_PID + die });
+    }
+  }
+}
+
+/** What the parts of a board share. */
+export type SimBoardTools = {
+  readonly machine: SimMachine;
+  /** Takes a step for this owner; never settles once that is gone. */
+  readonly step: (
+    step: SimStepName,
+    die: number,
+    work: SimStepWork,
+  ) => Promise<Result<void, BoardFailure>>;
+};
+
+/** The board of the machine; `clock` is the owner's, and may end before the machine's. */
+export function openSimBoard(machine: SimMachine, clock: EventClock): Board {
+  let hasLeft = false;
+  const step: SimBoardTools["step"] = async (name, die, work) => {
+    const outcome = await machine.step(name, die, work);
+    // An owner that was killed meanwhile does not go on.
+    await clock.turn();
+    return hasLeft ? forever() : resultOf(name, die, outcome);
+  };
+  const driver: DriverBinding = createSimDriver({ machine, step });
+  const dies: readonly BoardDie[] = machine.dies.map(({ die, address }) => ({
+    ...{ die, address, name: "GK210 (simulated)" },
+  }));
+  return {
+    slotKind: "sim",
+    driver,
+    discover: () => Promise.resolve(ok(dies)),
+    occupant: (group) => machine.slots[group]?.occupant ?? null,
+    acquire: async (die) => {
+      const slot = machine.slotOf(die);
+      // The kernel ends the call of an owner that is gone before it begins another one.
+      while (slot.mover !== null && slot.mover !== driver) await clock.sleep(MOVE_POLL_MS);
+      const done = await step("acquire", die, acquireWork(machine, die, driver));
+      const offset = BigInt(machine.dieOf(die).board) * BAR1_BYTES;
+      return done.ok ? ok({ die, bar1Address: BAR1_ADDRESS + offset }) : done;
+    },
+    ordinalOf: (die, devices) => {
+      // Devices that are no PCI functions are shared in turn by dies that have none of their own.
+      if (devices.every(({ pciAddress }) => pciAddress === null))
+        return devices.length === 0 ? null : die.die % devices.length;
+      const found = devices.find(
+        ({ pciAddress }) => pciAddress !== null && isSamePciAddress(pciAddress, die.address),
+      );
+      return found?.ordinal ?? null;
+    },
+    hostGroupOf: (die) => machine.dieOf(die).board,
+    presence: async (die) => {
+      await clock.turn();
+      return machine.has("off_bus", die) ? "off_bus" : "present";
+    },
+    watch: (listener) => watch(machine, clock, dies, listener),
+    leave: () => void (hasLeft = true),
+  };
+}
+
+/** The window leaves the old die before it reaches the new one: a failure leaves it free. */
+function acquireWork(machine: SimMachine, die: number, mover: object): SimStepWork {
+  const slot = machine.slotOf(die);
+  const isThere = slot.occupant === die;
+  return {
+    begin: () => {
+      if (slot.mover !== null) machine.violate(1, `die ${die} is acquired while the window moves`);
+      const { occupant } = slot;
+      if (isThere) return;
+      if (occupant !== null && machine.isComputing(occupant))
+        machine.violate(5, `die ${die} is acquired while a kernel runs on die ${occupant}`);
+      slot.occupant = null;
+      slot.mover = mover;
+    },
+    action: () => {
+      slot.occupant = die;
+      slot.isLost = false;
+      return SIM_STEP_DONE;
+    },
+    end: () => {
+      if (slot.mover === mover) slot.mover = null;
+    },
+  };
+}
+
+function watch(
+  machine: SimMachine,
+  clock: EventClock,
+  dies: readonly BoardDie[],
+  listener: (event: BoardEvent) => void,
+): () => void {
+  const scanner = new XidScanner();
+  const later = (event: BoardEvent): void => void clock.turn().then(() => listener(event));
+  return machine.observe((seen) => {
+    if (seen.kind === "slot_lost") {
+      const { die } = seen;
+      later({ die, kind: "slot_lost", xid: null, text: `the window shows no die, not die ${die}` });
+    }
+    if (seen.kind !== "kernel_log") return;
+    for (const sighting of scanner.push(seen.line)) {
+      const event = boardEventOf(sighting, dies);
+      if (event !== null) later(event);
+    }
+  });
+}
 
 /** A step of the simulated board, for faults and for the record of what was done. */
-export type SimStep =
-  | { readonly call: "acquire" | "unblock" | "bind" | "unbind"; readonly die: number }
-  | { readonly call: "block-all-except"; readonly die: number }
-  | { readonly call: "modprobe nvidia" };
+export type SimStep = { readonly call: string; readonly die: number };
 
 export type SimBoardOptions = {
   readonly dies: number;
-  readonly clock: Clock;
-  /** How long one move of the window takes. */
+  /** Boards, each with a window and as many dies; 1 unless one says otherwise. */
+  readonly boards?: number;
+  readonly clock: EventClock;
+  /** How long one move of the window takes; 0 unless one says otherwise. */
   readonly acquireMs?: number;
   /** Says of each step whether it fails, and why; null lets it pass. */
   readonly fault?: (step: SimStep) => string | null;
 };
 
-/** BAR1 of a GK210 is 16 GiB; the first one lies above 4 GiB, where firmware puts big windows. */
-const BAR1_ADDRESS = 0x38_0000_0000n;
-
-/** Bus number of the first die: a K80's switch and its two dies follow one another. */
-const FIRST_BUS = 5;
-
-const addressOf = (die: number): string =>
-  `0000:${(FIRST_BUS + die).toString(16).padStart(2, "0")}:00.0`;
-
-/** What the simulated driver and sysfs hold. */
-type SimDriverState = {
-  loaded: boolean;
-  readonly blocked: Set<number>;
-  readonly bound: Set<number>;
+const NO_TIME: SimLatencies = {
+  ...{ acquire: 0, block: 0, modprobe: 0, unblock: 0, bind: 0 },
+  ...{ initialise: 0, context: 0, memory: 0, kernel: 0, copy: 0 },
 };
-
-function createSimDriver(options: {
-  readonly dies: number;
-  readonly occupant: () => number | null;
-  readonly step: (step: SimStep) => Promise<Result<void, BoardFailure>>;
-}): DriverBinding {
-  const state: SimDriverState = { loaded: false, blocked: new Set(), bound: new Set() };
-  const blockedAtStep = new Map<number, ReadonlySet<number>>();
-  return {
-    isLoaded: () => state.loaded,
-    isBound: (die) => state.bound.has(die),
-    blockAllExcept: async (die) => {
-      blockedAtStep.set(die, new Set(state.blocked));
-      for (let other = 0; other < options.dies; other++)
-        if (other !== die) state.blocked.add(other);
-      return options.step({ call: "block-all-except", die });
-    },
-    load: async () => {
-      invariant(!state.loaded, "nvidia is loaded exactly once");
-      invariant(
-        state.blocked.size === options.dies - 1,
-        "nvidia is loaded while others are blocked",
-      );
-      const done = await options.step({ call: "modprobe nvidia" });
-      if (!done.ok) return done;
-      state.loaded = true;
-      for (let die = 0; die < options.dies; die++)
-        if (!state.blocked.has(die)) state.bound.add(die);
-      return done;
-    },
-    unblock: async (die) => {
-      blockedAtStep.set(die, new Set(state.blocked));
-      state.blocked.delete(die);
-      return options.step({ call: "unblock", die });
-    },
-    bind: async (die) => {
-      invariant(state.loaded, "a die is bound after nvidia was loaded");
-      invariant(!state.blocked.has(die), "a die is unblocked before it is bound");
-      invariant(options.occupant() === die, "a die is bound while it is in the slot");
-      const done = await options.step({ call: "bind", die });
-      if (done.ok) state.bound.add(die);
-      return done;
-    },
-    unbind: async (die) => {
-      const done = await options.step({ call: "unbind", die });
-      if (done.ok) state.bound.delete(die);
-      return done;
-    },
-    holders: () => Promise.resolve([]),
-    restore: (die) => {
-      const before = blockedAtStep.get(die);
-      if (before !== undefined && !state.bound.has(die)) {
-        state.blocked.clear();
-        for (const other of before) state.blocked.add(other);
-      }
-      return Promise.resolve();
-    },
-  };
-}
 
 /**
  * A board with one window over all of its dies, as a two-die K80 in a box that can map one BAR. It
- * behaves like the hardware towards the owner and dies on a broken invariant, where hardware would
- * take the host with it. Addresses and times are made up; orders and exclusions are real.
+ * dies on a broken invariant, where hardware would take the host with it.
  */
 export function createSimBoard(options: SimBoardOptions): Board {
-  let occupant: number | null = null;
-  const step = async (taken: SimStep): Promise<Result<void, BoardFailure>> => {
-    if (taken.call === "acquire") await options.clock.sleep(options.acquireMs ?? 0);
-    const fault = options.fault?.(taken) ?? null;
-    return fault === null
-      ? ok(undefined)
-      : err({ verdict: "refused", call: taken.call, message: fault });
-  };
-  return {
-    slotKind: "sim",
-    driver: createSimDriver({ dies: options.dies, occupant: () => occupant, step }),
-    discover: (): Promise<Result<readonly BoardDie[], BoardFailure>> =>
-      Promise.resolve(
-        ok(
-          Array.from({ length: options.dies }, (_, die) => ({
-            die,
-            address: addressOf(die),
-            name: "GK210 (simulated)",
-          })),
-        ),
-      ),
-    occupant: () => occupant,
-    acquire: async (die) => {
-      invariant(die >= 0 && die < options.dies, `the board has no die ${String(die)}`);
-      // The window leaves the old die before it reaches the new one: a failure leaves it free.
-      occupant = null;
-      const done = await step({ call: "acquire", die });
-      if (!done.ok) return done;
-      occupant = die;
-      return ok({ die, bar1Address: BAR1_ADDRESS });
-    },
-    // Simulated dies have no device of their own, so they share what there is in turn.
-    ordinalOf: (die, devices) => (devices.length === 0 ? null : die.die % devices.length),
-    hostGroupOf: () => 0,
-    presence: () => Promise.resolve("present"),
-    watch: () => () => undefined,
-    leave: () => undefined,
-  };
+  const { dies, boards = 1, clock, acquireMs = 0, fault } = options;
+  const latencyMs = { ...NO_TIME, acquire: acquireMs };
+  const spec = { ...SIM_MACHINE, boards, diesPerBoard: dies, latencyMs };
+  const script = (step: SimStepName, die: number): string | null =>
+    fault?.({ call: CALLS[step] ?? step, die }) ?? null;
+  return openSimBoard(createSimMachine({ spec, clock, script }), clock);
 }

@@ -49,6 +49,8 @@ export type ModelConduct = {
   readonly nowNs: () => number;
   /** Refuses a new context, e.g. for want of memory; null lets it be made. */
   readonly refuseContext: () => GpuRefusal | null;
+  /** A context was made. */
+  readonly onOpen: (context: ModelContextView) => void;
   /** Refuses memory; null leaves that to what is free. */
   readonly refuseMemory: (bytes: number, context: ModelContextView) => GpuRefusal | null;
   /** Refuses to page-lock memory of others. */
@@ -63,6 +65,7 @@ export const CALM_CONDUCT: ModelConduct = {
   onOutput: () => undefined,
   nowNs: () => 0,
   refuseContext: () => null,
+  onOpen: () => undefined,
   refuseMemory: () => null,
   refuseAdoption: () => null,
   onClose: () => undefined,
@@ -292,6 +295,7 @@ const noKernel = (name: string, entry: string): GpuRefusal => ({
 
 function openContext(device: ModelDevice, poison: Poison): GpuContext {
   const context = new ModelContext(device, poison);
+  device.conduct.onOpen(context);
   const records = new WeakMap<GpuEvent, EventState>();
   const { conduct, info } = device;
   return {

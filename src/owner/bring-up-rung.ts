@@ -2,7 +2,7 @@
  * One rung of the bring-up: journalled and logged before it runs, held back where it took the host
  * down before, its outcome written after it.
  */
-import { err, type Clock, type Log, type Result } from "../base/mod.ts";
+import { err, type Clock, type Log, type Mutex, type Result } from "../base/mod.ts";
 import type { Board, BoardFailure, BoardVerdict } from "../board/mod.ts";
 import type { HostFailure } from "./frames.ts";
 import { describeStep, type BringUpStep, type Journal } from "./journal.ts";
@@ -55,6 +55,8 @@ export type RungTools = {
 export type BringUpTools = RungTools & {
   readonly board: Board;
   readonly baseModule: ModuleReference;
+  /** Held while the driver is loaded or given a die: it is one for all boards of the machine. */
+  readonly driverLock: Mutex;
   /** Elements of the standing work; WORK_ELEMENTS where it is left out. */
   readonly workElements?: number;
 };

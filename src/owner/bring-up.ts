@@ -33,10 +33,12 @@ const BIND_TEXT = ">>> binding it to nvidia, other dies stay bound <<<";
  * Binds the driver: loads it, the first time, with all other dies blocked; later unblocks and
  * binds. What an earlier owner did is found as it is, and not done again.
  */
-export async function bindDie(
-  tools: BringUpTools,
-  die: number,
-): Promise<Result<void, BringUpFailure>> {
+export function bindDie(tools: BringUpTools, die: number): Promise<Result<void, BringUpFailure>> {
+  // Dies of two boards may come up at once, and would both find the driver not loaded.
+  return tools.driverLock.run(() => bindAlone(tools, die));
+}
+
+async function bindAlone(tools: BringUpTools, die: number): Promise<Result<void, BringUpFailure>> {
   const { driver } = tools.board;
   const isLoaded = driver.isLoaded();
   if (isLoaded && driver.isBound(die)) {

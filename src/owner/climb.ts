@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../base/mod.ts";
 import { bindDie, makeResident, NO_ORDINAL } from "./bring-up.ts";
 import { refusalOf, rung, skipRung, type BringUpFailure } from "./bring-up-rung.ts";
 import type { Die, Residence } from "./die.ts";
-import type { DieTable } from "./die-table.ts";
+import { HOST_REPLACED, type DieTable } from "./die-table.ts";
 import type { JobCause } from "./job.ts";
 import type { OwnerRefusal } from "./reports.ts";
 import type { Lease } from "./window.ts";
@@ -62,10 +62,11 @@ async function makeResidentCounted(
   table: DieTable,
   die: Die,
 ): Promise<Result<Residence, BringUpFailure>> {
-  // A host that has counted devices before this die was bound will never count it.
-  const hasCounted = die.keeper.isInitialised();
+  // A host that has counted devices before this die was bound will never count it; one that was
+  // there before may be about it.
+  const mayHaveCounted = die.keeper.current() !== null;
   const first = await tryResident(table, die);
-  if (first.ok || first.error.cause.name !== NO_ORDINAL || !hasCounted) return first;
+  if (first.ok || first.error.cause.name !== NO_ORDINAL || !mayHaveCounted) return first;
   const replaced = await replaceHost(table, die);
   if (!replaced.ok) return replaced.error === null ? first : err(replaced.error);
   die.state = "bound";
@@ -115,7 +116,7 @@ async function replaceHost(
 const SCOUT_TEXT = "opening the backend in a second die host, to count devices again";
 
 const replacedCause = (die: number): JobCause => ({
-  name: "host_replaced",
+  name: HOST_REPLACED,
   code: 0,
   call: "die host",
   message: `the die host was replaced so that the driver counts die ${String(die)} in it`,

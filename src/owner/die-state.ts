@@ -14,7 +14,7 @@ const NEXT: Readonly<Record<DieState, readonly DieState[]>> = {
   bound: ["in-slot", "online", "faulted", "lost"],
   online: ["faulted", "lost"],
   faulted: ["in-slot", "lost"],
-  lost: ["in-slot", "lost"],
+  lost: ["in-slot", "faulted", "lost"],
 };
 
 /** True where `to` may follow `from`. */

@@ -2,7 +2,7 @@
  * The owner: holds every die's context resident, moves the window between them, and runs work on
  * them. It holds no native code and no payload; both live in die hosts.
  */
-import { err, ok, type EventClock, type Log, type Result } from "../base/mod.ts";
+import { createMutex, err, ok, type EventClock, type Log, type Result } from "../base/mod.ts";
 import type { Board, BoardDie, BoardFailure, CountedDevice } from "../board/mod.ts";
 import type { BringUpFailure, BringUpTools, RungPace } from "./bring-up-rung.ts";
 import { climb } from "./climb.ts";
@@ -46,6 +46,9 @@ export const refuse = (code: OwnerRefusalCode, message: string): Result<never, O
 /** A die that is leased and online, and the host that has its context. */
 export type Serving = { readonly die: Die; readonly lease: Lease; readonly link: HostLink };
 
+/** The cause told to dies whose host was replaced so that another die is counted in it. */
+export const HOST_REPLACED = "host_replaced";
+
 /** How often a die that is lost again while a request waits for it is brought back for it. */
 const SERVE_TRIES_MAX = 3;
 
@@ -72,6 +75,7 @@ export class DieTable {
     this.tools = {
       ...options,
       wedges: this.wedges,
+      driverLock: createMutex(),
       pace: () => this.pace,
       addressOf: (die) => this.#dies.get(die)?.board.address ?? null,
     };
@@ -144,7 +148,7 @@ export class DieTable {
     const found = await this.dieOf(number);
     if (!found.ok) return found;
     const die = found.value;
-    for (let tries = 0; tries < SERVE_TRIES_MAX; tries++) {
+    for (let losses = 0; losses < SERVE_TRIES_MAX;) {
       if (!die.isOnline) {
         if (!die.isWanted) {
           return refuse("not_online", `die not online; run 'online ${number}' first`);
@@ -155,6 +159,9 @@ export class DieTable {
       const serving = await this.leaseOnline(die);
       if (!serving.ok) return serving;
       if (serving.value !== null) return ok(serving.value);
+      // A host that is replaced for a die that comes up is no fault, and comes to an end: once all
+      // dies are counted there is nothing to replace it for.
+      if (die.lastCause?.name !== HOST_REPLACED) losses += 1;
     }
     return refuse("die_failed", `it is lost again and again: ${die.lastCause?.message ?? ""}`);
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { systemClock } from "../base/mod.ts";
+import { systemClock, VirtualClock, type EventClock } from "../base/mod.ts";
 import { encodeFrame, type HostMessage, type HostRequest } from "./frames.ts";
 import { openHostLink, type HostLink, type HostTransport } from "./host-link.ts";
 import type { Job, JobResult } from "./job.ts";
@@ -26,7 +26,7 @@ type Puppet = {
   readonly kills: () => number;
 };
 
-function createPuppet(): Puppet {
+function createPuppet(clock: EventClock = systemClock): Puppet {
   const requests: HostRequest[] = [];
   let data: (chunk: Buffer) => void = () => undefined;
   let ended: (how: string) => void = () => undefined;
@@ -39,7 +39,7 @@ function createPuppet(): Puppet {
     kill: () => void (kills += 1),
   };
   return {
-    link: openHostLink(transport, { clock: systemClock, onNote: () => undefined }),
+    link: openHostLink(transport, { clock, onNote: () => undefined }),
     requests,
     say: (message) => data(encodeFrame(message)),
     sayBytes: (bytes) => data(bytes),
@@ -218,4 +218,32 @@ test("a host that sends what is no frame is ended", async () => {
   sayBytes(Buffer.alloc(8, 0xff));
   assert.equal((await call).ok, false);
   assert.equal(kills(), 1);
+});
+
+test("a host that does not answer a call is ended, and everybody is told", async () => {
+  const clock = new VirtualClock();
+  const { link, kills } = createPuppet(clock);
+  let opened: unknown = null;
+  void link.call("initialise", {}).then((result) => (opened = result));
+  assert.equal(await clock.run(() => opened !== null, 119_000), "late");
+  assert.equal(await clock.run(() => opened !== null, 121_000), "done");
+  assert.equal(kills(), 1);
+  const { cause } = await link.died.then((told) => ({ cause: told }));
+  assert.equal(cause.name, "host_stuck");
+  assert.deepEqual(opened, { ok: false, error: { kind: "lost", cause } });
+});
+
+test("a call's time begins once the die's jobs have ended, and ends with its answer", async () => {
+  const clock = new VirtualClock();
+  const { link, say, kills } = createPuppet(clock);
+  let isRead = false;
+  const { finished } = link.start(0, { ...job, timeoutMs: 600_000 });
+  void link.call("memory", { die: 0 }).then(() => (isRead = true));
+  say({ id: 1, kind: "reply", body: {} });
+  assert.equal(await clock.run(() => kills() > 0, 500_000), "late");
+  say({ id: 1, kind: "finished", result: okResult });
+  await finished;
+  say({ id: 2, kind: "reply", body: { freeBytes: 1, totalBytes: 1 } });
+  assert.equal(await clock.run(() => kills() > 0, Infinity), "idle");
+  assert.ok(isRead);
 });

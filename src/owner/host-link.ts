@@ -95,6 +95,22 @@ function silenceMs(job: Job): number {
   return Math.min(wholeMs, TIMER_MS_MAX);
 }
 
+/**
+ * How long any other call may take once its turn has come: to open a backend on a machine full of
+ * dies takes half a minute, a large module is compiled. Beyond that the host is stuck in the
+ * driver, and whoever waits for it would do so for ever.
+ */
+const CALL_MS_MAX = 120_000;
+
+const stuckCallCause = (call: HostCallName): JobCause => ({
+  name: "host_stuck",
+  code: 0,
+  call,
+  message:
+    `the die host did not answer '${call}' within ${CALL_MS_MAX} ms, so it is stuck in a driver ` +
+    "call; it is replaced",
+});
+
 const stuckCause = (job: Job): JobCause => ({
   name: "host_stuck",
   code: 0,
@@ -124,10 +140,8 @@ export type HostLinkOptions = {
 };
 
 /** Opens the link to a host that was just started. */
-export function openHostLink(
-  transport: HostTransport,
-  { clock, onNote }: HostLinkOptions,
-): HostLink {
+export function openHostLink(transport: HostTransport, options: HostLinkOptions): HostLink {
+  const { clock, onNote } = options;
   const pending = new Map<number, PendingCall>();
   let nextId = 1;
   let cause: JobCause | null = null;
@@ -167,16 +181,10 @@ export function openHostLink(
     end(told);
     transport.kill();
   };
-
-  const read = createFrameReader();
+  const take = createTaker(pending, onNote);
   transport.onData((chunk) => {
     try {
-      if (cause !== null) return;
-      for (const frame of read(chunk)) {
-        const message = frame as HostMessage;
-        if (message.kind === "note") onNote(message.line);
-        else receive(pending, message);
-      }
+      if (cause === null) take(chunk);
     } catch (error) {
       // Only overwritten memory in the host can send what is no frame of ours.
       kill(deathCause(`sent what is no frame: ${String(error)}`, transport.pid));
@@ -184,12 +192,36 @@ export function openHostLink(
   });
   transport.onEnd((how) => end(deathCause(how, transport.pid)));
 
+  const { start, turnOf } = createStarter(clock, (body, finish) => send("start", body, finish));
   return {
     pid: transport.pid,
     died,
     kill,
-    call: (call, body) => send(call, body, null) as never,
-    start: createStarter(clock, (body, finish) => send("start", body, finish)),
+    start,
+    call: (call, body) => {
+      const answer = send(call, body, null);
+      // A call on a die waits for the jobs that were given to the die before it.
+      const turn = ("die" in body ? turnOf(body.die) : null) ?? Promise.resolve();
+      const giveUp = (): void => kill(stuckCallCause(call));
+      const watch = afterTurn(turn, () => clock.after(CALL_MS_MAX, giveUp));
+      void answer.then(watch.cancel);
+      return answer as never;
+    },
+  };
+}
+
+/** Takes what a host sends, and settles what it answers. Throws on what is no frame. */
+function createTaker(
+  pending: Map<number, PendingCall>,
+  onNote: (line: string) => void,
+): (chunk: Buffer) => void {
+  const read = createFrameReader();
+  return (chunk) => {
+    for (const frame of read(chunk)) {
+      const message = frame as HostMessage;
+      if (message.kind === "note") onNote(message.line);
+      else receive(pending, message);
+    }
   };
 }
 
@@ -202,10 +234,17 @@ type SendStart = (
 type SendJob = (finish: (result: JobResult) => void) => Promise<Result<unknown, HostFailure>>;
 
 /** Starts jobs, and knows whose turn it is: a host runs each die's one after the other. */
-function createStarter(clock: EventClock, sendStart: SendStart): HostLink["start"] {
+function createStarter(
+  clock: EventClock,
+  sendStart: SendStart,
+): {
+  readonly start: HostLink["start"];
+  /** Settles once the jobs that the die has been given have ended; null where it has none. */
+  readonly turnOf: (die: number) => Promise<unknown> | null;
+} {
   /** The end of each die's latest job. */
   const lastJobs = new Map<number, Promise<unknown>>();
-  return (die, job) => {
+  const start: HostLink["start"] = (die, job) => {
     const turn = lastJobs.get(die) ?? null;
     const sendJob: SendJob = (finish) => sendStart({ die, job }, finish);
     const started = startJob(clock, job, turn, sendJob);
@@ -214,6 +253,7 @@ function createStarter(clock: EventClock, sendStart: SendStart): HostLink["start
     lastJobs.set(die, end);
     return started;
   };
+  return { start, turnOf: (die) => lastJobs.get(die) ?? null };
 }
 
 const NEVER = new Promise<never>(() => undefined);

@@ -64,6 +64,8 @@ function startHost(
   /** Frames wait for the thread, which is held up by calls of the driver, and keep their order. */
   const carry = (deliver: () => void): void => {
     const waitMs = busyMs(host);
+    // A thread that is stuck for ever neither takes nor sends anything.
+    if (waitMs === Infinity) return;
     if (waitMs > 0) mortal.clock.after(waitMs, () => carry(deliver));
     else void mortal.clock.turn().then(deliver);
   };

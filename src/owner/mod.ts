@@ -23,6 +23,12 @@ export { adviceFor, type RungTrouble } from "./wedge-advice.ts";
 export { DieHost, type DieHostOptions, type OpenedGpu } from "./die-host.ts";
 export { createHostLauncher, HOST_SOCKET_FD } from "./host-process.ts";
 export type { HostLauncher, HostTransport } from "./host-link.ts";
+export {
+  createLocalLauncher,
+  type LocalHost,
+  type LocalLauncher,
+  type LocalLauncherOptions,
+} from "./local-host.ts";
 export type { RungOutcome } from "./bring-up-rung.ts";
 export type { LadderOptions, LadderReport, LadderRow } from "./ladder.ts";
 export { createOwner } from "./owner.ts";

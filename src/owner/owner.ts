@@ -5,7 +5,7 @@
 import { err, ok, type Result } from "../base/mod.ts";
 import { catalogueKernel, launchShape, WORK_ELEMENTS } from "../gpu/mod.ts";
 import { bindDie, WORK_INPUT, WORK_OUTPUT, workBufferBytes } from "./bring-up.ts";
-import { refusalOf } from "./bring-up-rung.ts";
+import { refusalOf, rung } from "./bring-up-rung.ts";
 import { DieTable, refuse, type OwnerOptions, type Serving } from "./die-table.ts";
 import type { Die, PendingWork } from "./die.ts";
 import { climbLadder } from "./ladder.ts";
@@ -158,9 +158,10 @@ async function work(
   const { die, lease, link } = serving.value;
   const started = link.start(number, job);
   const finished = started.finished.then((result) => {
-    // The die stays busy, and in the slot, until its kernel has ended.
-    lease.release();
+    // The die stays busy, and in the slot, until its kernel has ended: one that goes on without
+    // end is ended with its host before the window may move.
     settleResult(table, serving.value, result);
+    lease.release();
     return result;
   });
   const pending: PendingWork = { seed, iters, finished, lostCause: null, wasRead: false };
@@ -230,10 +231,9 @@ function refuseLostWork(die: Die, work: PendingWork, cause: JobCause): Result<ne
 }
 
 async function count(table: DieTable): Promise<Result<number, OwnerRefusal>> {
-  if (
-    table.options.board.slotKind !== "direct" &&
-    !table.keepers().some((k) => k.isInitialised())
-  ) {
+  const asked = table.dies().find(({ keeper }) => keeper.isInitialised());
+  if (asked !== undefined) return countDevices(table, asked);
+  if (table.options.board.slotKind !== "direct") {
     return refuse("not_online", "cuInit has not run; bring a die online first");
   }
   const die = await table.dieOf(0);
@@ -241,9 +241,16 @@ async function count(table: DieTable): Promise<Result<number, OwnerRefusal>> {
 }
 
 async function countDevices(table: DieTable, die: Die): Promise<Result<number, OwnerRefusal>> {
-  const link = die.keeper.link();
-  const ready = await die.keeper.initialise(link);
-  if (!ready.ok) return refuse("no_device", describeCause(ready.error.cause));
+  const { keeper, number } = die;
+  const link = keeper.link();
+  if (!keeper.isInitialised()) {
+    const at = { die: number, step: "initialise" } as const;
+    const opened = await rung(table.tools, at, () => keeper.initialise(link));
+    if (!opened.ok) {
+      if (opened.error.kind === "lost") table.fail(die, link, opened.error.cause);
+      return err(refusalOf(opened.error));
+    }
+  }
   const counted = await link.call("count", {});
   return counted.ok ? ok(counted.value.devices) : table.settle(die, link, counted.error);
 }
@@ -296,8 +303,8 @@ async function run(table: DieTable, number: number, job: Job): Promise<JobResult
   if (!serving.ok) return refusedResult(serving);
   const { lease, link } = serving.value;
   const result = await link.start(number, job).finished;
-  lease.release();
   settleResult(table, serving.value, result);
+  lease.release();
   return result;
 }
 
