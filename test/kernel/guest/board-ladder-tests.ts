@@ -3,7 +3,13 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, rmSync, watch } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { createRecordedProber, diagnose, gatherFacts } from "../../../src/doctor/mod.ts";
+import {
+  createRecordedProber,
+  diagnose,
+  gatherFacts,
+  type Diagnosis,
+  type Finding,
+} from "../../../src/doctor/mod.ts";
 import {
   BRING_UP_STEPS,
   parseJournal,
@@ -91,15 +97,18 @@ const LADDER_DIES = 2;
 const KILLS = [
   { backend: "cuda", die: 0, steps: ["discover", "acquire", "block-all-except", "load-driver"] },
   { backend: "cuda", die: 0, steps: ["initialise"] },
-  { backend: "cuda", die: 1, steps: ["unblock", "bind"] },
   { backend: "soft", die: 0, steps: ["ordinals", "context", "module", "buffers", "probe"] },
   { backend: "soft", die: 0, steps: ["work", "read"] },
+  { backend: "cuda", die: 1, steps: ["unblock", "bind"] },
   { backend: "soft", die: 0, steps: ["swap"] },
 ] as const satisfies readonly {
   readonly backend: "cuda" | "soft";
   readonly die: number;
   readonly steps: readonly BringUpStep[];
 }[];
+
+/** Where the doctor is asked as a program too, with all that it looks at in this machine. */
+const PROGRAM_STEP: BringUpStep = "bind";
 
 /** How long a rung is held before it runs; the longer one where the kill came too late for it. */
 const PAUSES_MS = [250, 2000] as const;
@@ -165,7 +174,7 @@ async function killIn(backend: "cuda" | "soft", die: number, step: BringUpStep):
 }
 
 /** What the doctor says of the bring-up alone. */
-async function bringUpFindings(): Promise<readonly { id: string; message: string }[]> {
+async function bringUpFindings(): Promise<readonly Finding[]> {
   const facts = await gatherFacts({
     root: "/",
     stateDirectory: STATE,
@@ -182,7 +191,20 @@ async function bringUpFindings(): Promise<readonly { id: string; message: string
 }
 
 async function checkDiagnosis(die: number, step: BringUpStep): Promise<void> {
-  const findings = await bringUpFindings();
+  checkFindings(await bringUpFindings(), die, step);
+  if (step !== PROGRAM_STEP) return;
+  const flags = ["--slot", "bar_swap", "--backend", "soft", "--state-dir", STATE, "--json"];
+  const doctor = new GuestCommand(["doctor", ...flags]);
+  assert.equal(await doctor.end(), 0, doctor.errors.join("\n"));
+  const { findings } = JSON.parse(doctor.output.join("\n")) as Pick<Diagnosis, "findings">;
+  checkFindings(
+    findings.filter(({ check }) => check === "bring-up"),
+    die,
+    step,
+  );
+}
+
+function checkFindings(findings: readonly Finding[], die: number, step: BringUpStep): void {
   assert.deepEqual(
     findings.map(({ id }) => id),
     ["bring-up-killed"],
