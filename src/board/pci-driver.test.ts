@@ -184,6 +184,37 @@ test("a die that a driver has already is not blocked, and is reported", async ()
   });
 });
 
+test("a die that another driver has is refused before anything is written", async () => {
+  await withBench(async (bench) => {
+    bindInTree(bench.tree, addressOf(1), "nouveau");
+    await bench.fails(bench.driver.blockAllExcept(1), "refused", /nouveau has 0000:06:00.0; take/);
+    await bench.fails(bench.driver.unblock(1), "refused", /nouveau has/);
+    assert.deepEqual(bench.kernel.steps, []);
+  });
+});
+
+test("an unbind or a load that hangs is told as such, whatever the link says", async () => {
+  await withBench(async (bench) => {
+    const { driver, kernel, tree } = bench;
+    bench.loaded(0);
+    addProcess(tree, { pid: 70_001, command: "node", state: "D", open: [] });
+    kernel.faults = {
+      hangs: ({ call }): boolean => {
+        if (call === "write") tree.remove(`sys/bus/pci/devices/${addressOf(0)}/driver`);
+        return call === "write";
+      },
+    };
+    await bench.fails(driver.unbind(0), "hung", /pid 70001 \(node\), state D/);
+  });
+  await withBench(async (bench) => {
+    const { driver, kernel, tree } = bench;
+    addProcess(tree, { pid: 70_001, command: "node", state: "S", open: [] });
+    addProcess(tree, { pid: 80_000, command: "modprobe", parentPid: 70_001, state: "D", open: [] });
+    kernel.faults = { hangs: ({ call }) => call === "program" };
+    await bench.fails(driver.load(), "hung", /pid 80000 \(modprobe\), state D/);
+  });
+});
+
 test("a write that fails half-way is undone, in reverse, and names what to do", async () => {
   await withBench(async (bench) => {
     bench.kernel.faults = {
@@ -345,11 +376,19 @@ test("a bind that hangs is told with its process, and its die left alone", async
     await bench.succeeds(driver.unblock(1));
     addProcess(tree, { pid: 70_001, command: "node", state: "D", open: [] });
     tree.write("proc/70001/wchan", "nv_pci_probe");
-    kernel.faults = { hangs: ({ call }) => call === "write" };
+    kernel.faults = {
+      hangs: ({ call }): boolean => {
+        // The kernel makes the link first, then asks the driver.
+        if (call === "write") bindInTree(tree, addressOf(1), "nvidia");
+        return call === "write";
+      },
+    };
     const hung = await bench.settled(driver.bind(1));
     assert.ok(!hung.ok && hung.error.verdict === "hung" && hung.error.call === "bind");
     assert.equal(hung.error.stepPid, 70_001);
     assert.match(hung.error.message, /pid 70001 \(node\), state D, in nv_pci_probe/);
+
+    assert.ok(!driver.isBound(1), "a link proves nothing while the probe hangs");
 
     await bench.settled(driver.restore(1));
     assert.match(bench.log.join("\n"), /0000:06:00.0: driver_override is left as it is: pid 70001/);
@@ -360,8 +399,8 @@ test("a bind that hangs is told with its process, and its die left alone", async
 
     kernel.faults = {};
     tree.remove("proc/70001");
+    assert.ok(driver.isBound(1), "it came back, and the die is the driver's");
     await bench.succeeds(driver.bind(1));
-    assert.ok(driver.isBound(1));
   });
 });
 

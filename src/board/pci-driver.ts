@@ -81,12 +81,23 @@ class PciDriver {
 
   async blockAllExcept(die: number): Promise<StepOutcome<void>> {
     this.#changes.set(die, []);
+    const found = this.#find(die);
+    if (found === null) return noSuchDie(die);
+    const opened = await this.#open(found);
+    if (!opened.ok) return opened;
     for (const each of this.#options.dies()) {
-      const done =
-        each.die === die ? await this.#change(die, each, null) : await this.#block(die, each);
-      if (!done.ok) return done;
+      if (each.die === die) continue;
+      const blocked = await this.#block(die, each);
+      if (!blocked.ok) return blocked;
     }
     return ok(undefined);
+  }
+
+  /** Lets the driver have the die: what an earlier run may have left in its way goes. */
+  async #open(die: BoardDie): Promise<StepOutcome<void>> {
+    const driver = this.#driverOf(die.address);
+    if (driver !== null && driver !== NVIDIA) return takenBy("load-driver", driver, die.address);
+    return this.#change(die.die, die, null);
   }
 
   async #block(forDie: number, die: BoardDie): Promise<StepOutcome<void>> {
@@ -133,7 +144,7 @@ class PciDriver {
   async unblock(die: number): Promise<StepOutcome<void>> {
     this.#changes.set(die, []);
     const found = this.#find(die);
-    return found === null ? noSuchDie(die) : this.#change(die, found, null);
+    return found === null ? noSuchDie(die) : this.#open(found);
   }
 
   async bind(die: number): Promise<StepOutcome<void>> {

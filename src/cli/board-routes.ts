@@ -65,7 +65,7 @@ const doctor: Command<CliContext> = buildCommand<DoctorFlags, [], CliContext>({
       "the kernel's log and what an interrupted bring-up has left, and changes nothing. A finding",
       "says what is wrong, the mend, and a line to type where one does it. stdout gets the report.",
       "Exit codes: 0 nothing stands in the way, 1 a problem does, 3 a GPU was asked for (--backend",
-      "cuda, --slot bar_swap) and there is none. Without a GPU all is well: soft.",
+      "cuda, --slot bar_swap) and there is none. Without a GPU all is well: soft serves.",
     ].join("\n"),
   },
   parameters: {

@@ -5,7 +5,10 @@ import type { Owner, OwnerRefusalCode } from "../owner/mod.ts";
 import { bringOnline, exitOfRefusal } from "./online-dies.ts";
 
 /** Dies 0 to 2, of which some refuse. */
-function ownerOf(refusing: readonly number[], count = 3): Pick<Owner, "discover" | "online"> {
+function ownerOf(
+  refusing: readonly number[],
+  count = 3,
+): Pick<Owner, "discover" | "online" | "bindAll"> {
   const dies = Array.from({ length: count }, (_, die) => ({
     die,
     address: `soft:${die}`,
@@ -13,6 +16,7 @@ function ownerOf(refusing: readonly number[], count = 3): Pick<Owner, "discover"
   }));
   return {
     discover: () => Promise.resolve(ok({ dies, occupant: null })),
+    bindAll: () => Promise.resolve(),
     online: (die) => {
       const found = dies[die];
       if (found === undefined || refusing.includes(die)) {

@@ -10,13 +10,14 @@ import { durationText } from "./units.ts";
  * not one die came online.
  */
 export async function bringOnline(
-  owner: Pick<Owner, "discover" | "online">,
+  owner: Pick<Owner, "discover" | "online" | "bindAll">,
   wanted: readonly number[] | null,
   log: Log,
 ): Promise<Result<readonly OnlineReport[], OwnerRefusal>> {
   const discovery = await owner.discover();
   if (!discovery.ok) return discovery;
   const dies = wanted ?? discovery.value.dies.map(({ die }) => die);
+  await owner.bindAll(dies);
   const online: OnlineReport[] = [];
   let refusal: OwnerRefusal = { code: "no_device", message: NO_DIES };
   for (const die of dies) {

@@ -10,8 +10,11 @@ export function reportLines(diagnosis: Diagnosis): readonly string[] {
     ...findings.flatMap(findingLines),
     "",
     closingLine(diagnosis),
-  ];
+  ].map(withoutControls);
 }
+
+/** What a file held goes into messages, and must neither break a line nor drive a terminal. */
+const withoutControls = (line: string): string => line.replaceAll(/\p{Cc}/gu, "?");
 
 function machineLines(machine: MachineSummary): readonly string[] {
   const { dies, devices, driver, cuda, ptxIsa, slot } = machine;

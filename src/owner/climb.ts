@@ -35,11 +35,8 @@ async function climbLeased(
   // A die that was lost may still have a context in the host that others needed until now.
   die.keeper.endCondemned();
   die.state = "in-slot";
-  const bound = await bindDie(tools, number);
-  if (!bound.ok) {
-    settleUnbound(table, die, bound.error);
-    return bound;
-  }
+  const bound = await bindLeased(table, die);
+  if (!bound.ok) return bound;
   die.state = "bound";
   const resident = await makeResidentCounted(table, die);
   if (!resident.ok) return resident;
@@ -49,12 +46,36 @@ async function climbLeased(
   return ok(undefined);
 }
 
-/** A die that did not get to the driver: what is known of it depends on how that ended. */
-function settleUnbound(table: DieTable, die: Die, { verdict, kind, cause }: BringUpFailure): void {
+/**
+ * Binds the die that is in the window. What is known of one that did not get to the driver depends
+ * on how that ended. Preconditions: the caller has a lease on it.
+ */
+export async function bindLeased(table: DieTable, die: Die): Promise<Result<void, BringUpFailure>> {
+  const bound = await bindDie(table.tools, die.number);
+  if (bound.ok) return bound;
+  const { verdict, kind, cause } = bound.error;
   if (verdict === "hung" || kind === "lost") {
     table.noteFault(die, cause.name, cause.message);
-    die.giveUp(verdict === "hung" ? "faulted" : "lost", cause);
-  } else die.state = "discovered";
+    if (!die.isOnline) die.giveUp(verdict === "hung" ? "faulted" : "lost", cause);
+  } else if (die.state === "in-slot") die.state = "discovered";
+  return bound;
+}
+
+/**
+ * Binds each of the dies before any of them is brought up, so that one die host counts them all
+ * (decision 0013). One that fails is left: it says why when it is brought online.
+ */
+export async function bindAll(table: DieTable, numbers: readonly number[]): Promise<void> {
+  const { board } = table.options;
+  if (board.slotKind === "direct" || numbers.length < 2) return;
+  for (const number of numbers) {
+    const die = await table.dieOf(number);
+    if (!die.ok || board.driver.isBound(number)) continue;
+    const lease = await table.windows.of(number).lease(number);
+    if (!lease.ok) continue;
+    await bindLeased(table, die.value);
+    lease.value.release();
+  }
 }
 
 /** Makes the context, in a new die host where the one that there is cannot count the die. */

@@ -148,7 +148,8 @@ export class DieTable {
     const found = await this.dieOf(number);
     if (!found.ok) return found;
     const die = found.value;
-    for (let losses = 0; losses < SERVE_TRIES_MAX;) {
+    const triesMax = SERVE_TRIES_MAX + DIES_MAX;
+    for (let [tries, losses] = [0, 0]; losses < SERVE_TRIES_MAX && tries < triesMax; tries++) {
       if (!die.isOnline) {
         if (!die.isWanted) {
           return refuse("not_online", `die not online; run 'online ${number}' first`);
@@ -159,8 +160,7 @@ export class DieTable {
       const serving = await this.leaseOnline(die);
       if (!serving.ok) return serving;
       if (serving.value !== null) return ok(serving.value);
-      // A host that is replaced for a die that comes up is no fault, and comes to an end: once all
-      // dies are counted there is nothing to replace it for.
+      // A host that is replaced for a die that comes up is no fault, and happens once a die.
       if (die.lastCause?.name !== HOST_REPLACED) losses += 1;
     }
     return refuse("die_failed", `it is lost again and again: ${die.lastCause?.message ?? ""}`);

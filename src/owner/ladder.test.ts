@@ -215,3 +215,24 @@ test("--pause-ms waits before each rung, once that is journalled", async () => {
   const report = await climb(bench, "work", 1_000);
   assert.ok(bench.clock.nowMs() >= report.rows.length * 1_000);
 });
+
+test("dies that are bound together are counted together, and no host is replaced", async () => {
+  const bench = createBoardBench({ slot: "sim", dies: 3 });
+  bench.script.countsBoundAlone = true;
+  await bench.take(bench.owner.bindAll([0, 1, 2]));
+  assert.deepEqual([...bench.script.bound], [0, 1, 2]);
+  for (const die of [0, 1, 2]) assert.ok((await bench.take(bench.owner.online(die))).ok);
+  assert.doesNotMatch(bench.lines.join("\n"), /die host is replaced/);
+  assert.equal((await climb(bench)).outcome, "complete");
+});
+
+test("one that cannot be bound is left, and says why when it is brought online", async () => {
+  const bench = createBoardBench({ slot: "sim", dies: 3 });
+  bench.script.livePids.add(4711);
+  bench.script.failNext.set("bind 1", hung());
+  await bench.take(bench.owner.bindAll([0, 1, 2]));
+  assert.deepEqual([...bench.script.bound], [0, 2]);
+  const online = await bench.take(bench.owner.online(1));
+  assert.ok(!online.ok && online.error.code === "wedged_before");
+  assert.equal(bench.script.steps.filter((step) => step === "bind 1").length, 1);
+});

@@ -4,8 +4,9 @@
  */
 import { err, ok, type Result } from "../base/mod.ts";
 import { catalogueKernel, launchShape, WORK_ELEMENTS } from "../gpu/mod.ts";
-import { bindDie, WORK_INPUT, WORK_OUTPUT, workBufferBytes } from "./bring-up.ts";
+import { WORK_INPUT, WORK_OUTPUT, workBufferBytes } from "./bring-up.ts";
 import { refusalOf, rung } from "./bring-up-rung.ts";
+import { bindAll, bindLeased } from "./climb.ts";
 import { DieTable, refuse, type OwnerOptions, type Serving } from "./die-table.ts";
 import type { Die, PendingWork } from "./die.ts";
 import { climbLadder } from "./ladder.ts";
@@ -43,6 +44,7 @@ export function createOwner(
       if (die.value.isOnline) await table.health.check(die.value);
       return table.bringOnline(die.value);
     },
+    bindAll: (numbers) => bindAll(table, numbers),
     probe: (number) => probe(table, number),
     swap: (number) => swap(table, number),
     work: (number, seed, iters) =>
@@ -123,7 +125,7 @@ async function probe(table: DieTable, number: number): Promise<Result<ProbeRepor
   if (!lease.ok) return lease;
   try {
     const wasBound = driver.isBound(number);
-    const bound = await bindDie(table.tools, number);
+    const bound = await bindLeased(table, found.value);
     if (!bound.ok) return err(refusalOf(bound.error));
     const counted = await countDevices(table, found.value);
     if (!counted.ok) return counted;

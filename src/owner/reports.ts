@@ -221,6 +221,11 @@ export type OwnerStatus = {
 export type Owner = {
   readonly discover: () => Promise<Result<Discovery, OwnerRefusal>>;
   readonly online: (die: number) => Promise<Result<OnlineReport, OwnerRefusal>>;
+  /**
+   * Binds dies that are about to be brought online together, so that their host counts all of them;
+   * on a direct board there is nothing to do. One that fails is logged, and told of by `online`.
+   */
+  readonly bindAll: (dies: readonly number[]) => Promise<void>;
   /** Into the slot, unblocked and bound beside the dies already bound; makes no context. */
   readonly probe: (die: number) => Promise<Result<ProbeReport, OwnerRefusal>>;
   readonly swap: (die: number) => Promise<Result<SwapReport, OwnerRefusal>>;

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { test, type TestContext } from "node:test";
 import {
+  CHECKS,
   createRecordedProber,
   diagnose,
   gatherFacts,
@@ -8,16 +12,20 @@ import {
   type Diagnosed,
   type Diagnosis,
 } from "../../src/doctor/mod.ts";
+import { K80_SLOT } from "./machines.ts";
 import { buildTree } from "./machine-tree.ts";
 import type { Expected, Situation } from "./situation.ts";
 import { SITUATIONS } from "./situations/mod.ts";
 
+const OPERATING = fileURLToPath(new URL("../../../docs/OPERATING.md", import.meta.url));
+
 async function diagnosisOf(context: TestContext, situation: Situation): Promise<Diagnosis> {
   const tree = buildTree(situation.machine);
   context.after(tree.end);
+  const { stateDirectory: below } = situation;
   const facts = await gatherFacts({
     root: tree.root,
-    stateDirectory: tree.stateDirectory,
+    stateDirectory: below === undefined ? tree.stateDirectory : join(tree.root, below),
     asked: { slot: null, backend: "auto", ...situation.asked },
     environment: situation.environment ?? {},
     nodeVersion: situation.nodeVersion ?? "v20.19.0",
@@ -67,3 +75,32 @@ for (const situation of SITUATIONS) {
     }
   });
 }
+test("each finding of each check is found in some situation, and none that no check knows", () => {
+  const found = new Set(SITUATIONS.flatMap(({ finds }) => finds.map(({ id }) => id)));
+  const known = new Set(CHECKS.flatMap(({ findings }) => findings));
+  assert.deepEqual([...known].filter((id) => !found.has(id)).sort(), []);
+  assert.deepEqual([...found].filter((id) => !known.has(id)).sort(), []);
+});
+
+test("every check runs, and is silent, on a healthy machine with a window", async (context) => {
+  const { findings, machine } = await diagnosisOf(context, {
+    name: "all",
+    machine: K80_SLOT,
+    finds: [],
+  });
+  assert.deepEqual(findings, []);
+  assert.equal(machine.checks, CHECKS.length);
+});
+
+test("ids of checks and findings are given once", () => {
+  const ids = CHECKS.flatMap(({ id, findings }) => [`check ${id}`, ...findings]);
+  assert.equal(new Set(ids).size, ids.length);
+});
+
+test("docs/OPERATING.md lists every check with what it can find", () => {
+  const text = readFileSync(OPERATING, "utf8").replaceAll(/ +\|/g, " |");
+  for (const { id, title, findings } of CHECKS) {
+    const row = `| \`${id}\` | ${title} | ${findings.map((each) => `\`${each}\``).join(", ")} |`;
+    assert.ok(text.includes(row), `add to the table: ${row}`);
+  }
+});

@@ -25,7 +25,9 @@ export type Change = {
 
 export const EMPTY: Machine = { files: {}, links: {}, modes: {}, probes: {}, state: {} };
 
-/** The machine with changes, one after another. What is taken away takes what lies below with it. */
+/**
+ * The machine with changes, one after another. What is taken away takes what lies below with it.
+ */
 export function change(machine: Machine, ...changes: readonly Change[]): Machine {
   return changes.reduce<Machine>(
     (before, { files, links, modes, probes, state }) => ({

@@ -244,7 +244,9 @@ export const K80_HOST: Machine = change(
   loads({ devices: K80_DEVICES }),
 );
 
-/** A box with a K80 behind one window: nothing is brought up yet, and the second die has no room. */
+/**
+ * A box with a K80 behind one window: nothing is brought up yet, and the second die has no room.
+ */
 export const K80_SLOT: Machine = change(
   PLAIN,
   ...K80_BRIDGES.slice(0, 3),
@@ -263,6 +265,7 @@ export const K80_SLOT: Machine = change(
     files: {
       "proc/iomem": IOMEM,
       "dev/bar_swap": "c 10 124",
+      "etc/modprobe.d/holdfast.conf": "# the driver is loaded by Holdfast\nblacklist nvidia\n",
       "lib/modules/5.15.0-119-generic/modules.dep":
         "kernel/drivers/gpu/drm/nouveau/nouveau.ko: kernel/drivers/video/video.ko\n" +
         "updates/dkms/nvidia.ko:\nupdates/dkms/nvidia-uvm.ko: updates/dkms/nvidia.ko\n",
@@ -284,6 +287,71 @@ export const K80_SLOT: Machine = change(
       },
     },
   },
+);
+
+/** A virtual machine with one H200, without bridges and SR-IOV: recorded from a real one. */
+export const H200_GUEST: Machine = change(
+  PLAIN,
+  pciFunction({
+    above: ["pci0000:00"],
+    address: "0000:00:06.0",
+    vendor: "0x10de",
+    device: "0x2335",
+    class: "0x030200",
+    resource: [
+      "0x0000104002000000 0x0000104002ffffff 0x000000000014220c",
+      "0x0000000000000000 0x0000000000000000 0x0000000000000000",
+      "0x0000100000000000 0x0000103fffffffff 0x000000000014220c",
+      "0x0000000000000000 0x0000000000000000 0x0000000000000000",
+      "0x0000104000000000 0x0000104001ffffff 0x000000000014220c",
+      "0x0000000000000000 0x0000000000000000 0x0000000000000000",
+      "0x0000000000000000 0x0000000000000000 0x0000000000000000",
+    ],
+    link: ["16", "32.0 GT/s PCIe", "16", "32.0 GT/s PCIe"],
+    driver: "nvidia",
+  }),
+  loadedModule("580.159.04"),
+  {
+    files: {
+      "proc/iomem": [
+        "c0001000-eebfffff : PCI Bus 0000:00",
+        "eec00000-febfffff : Reserved",
+        "  eec00000-eecfffff : PCI ECAM 0000 [bus 00-00]",
+        "    eec00000-eecfffff : PCI Bus 0000:00",
+        "100000000-203fffffff : System RAM",
+        "4000000000-7fffffffff : PCI Bus 0000:00",
+        "100000000000-1fffffffffff : PCI Bus 0000:00",
+        "",
+      ].join("\n"),
+      "proc/driver/nvidia/version":
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  " +
+        "(a@b) \n" +
+        "GCC version:  gcc version 15.3.0 (GCC) \n",
+      "proc/devices":
+        "Character devices:\n  1 mem\n195 nvidia\n195 nvidiactl\n238 nvidia-uvm\n" +
+        "241 nvidia-caps\n\nBlock devices:\n  7 loop\n",
+      "dev/nvidiactl": "c 195 255",
+      "dev/nvidia-uvm": "c 238 0",
+      "dev/nvidia-uvm-tools": "c 238 1",
+      "usr/local/cuda/lib64/stubs/libcuda.so": elf(),
+      "etc/ld.so.conf.d/nvidia.conf": "/usr/local/nvidia/lib64\n/usr/local/cuda/compat\n",
+    },
+  },
+  libraryFiles("580.159.04", "usr/local/nvidia/lib64"),
+  libraryFiles("580.95.05", "usr/local/cuda/compat"),
+  boundDie("0000:00:06.0", 0, "NVIDIA H200"),
+  loads({
+    path: "/usr/local/nvidia/lib64/libcuda.so.580.159.04",
+    cudaVersion: 13000,
+    devices: [
+      {
+        ordinal: 0,
+        name: "NVIDIA H200",
+        pciAddress: "0000:00:06.0",
+        computeCapability: [9, 0],
+      },
+    ],
+  }),
 );
 
 /** A host with one H200 under R580, its persistence daemon running, as data centres have it. */

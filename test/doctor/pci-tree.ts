@@ -78,9 +78,8 @@ export function pciFunction(node: PciNode): Change {
     },
     links: {
       [`sys/bus/pci/devices/${node.address}`]: `../../../../${folder}`,
-      ...(node.driver === undefined
-        ? {}
-        : { [`${folder}/driver`]: `../../../../bus/pci/drivers/${node.driver}` }),
+      [`${folder}/driver`]:
+        node.driver === undefined ? undefined : `../../../../bus/pci/drivers/${node.driver}`,
     },
   };
 }

@@ -17,6 +17,8 @@ export type Situation = {
   readonly environment?: Environment;
   readonly user?: User;
   readonly nodeVersion?: string;
+  /** Below the tree's root, instead of where the machine's state lies. */
+  readonly stateDirectory?: string;
   /** Nothing at all on a healthy machine. */
   readonly finds: readonly Expected[];
 };

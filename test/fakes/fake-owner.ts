@@ -70,6 +70,10 @@ class InMemoryOwner implements FakeOwner {
       });
     });
 
+  readonly bindAll: Owner["bindAll"] = async (dies) => {
+    await this.#call(`bindAll ${dies.join(" ")}`, () => undefined);
+  };
+
   readonly probe: Owner["probe"] = (die) =>
     this.#onDie("probe", die, () =>
       ok({ ...describe(die), wasBoundNow: !this.#online.has(die), deviceCount: FAKE_DIES }),

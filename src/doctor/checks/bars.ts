@@ -141,7 +141,8 @@ function bridgeFinding(facts: Facts, die: DieFacts): Finding | null {
       subject: address,
       message:
         `the bridge's prefetchable window is ${windowText(bridge.prefetchable)}; ` +
-        `${counted(behind.length, "die")} behind it need ${bytesText(need)}, ` +
+        `${counted(behind.length, "die")} behind it need${behind.length === 1 ? "s" : ""} ` +
+        `${bytesText(need)}, ` +
         `${bytesText(need - has)} missing`,
       mend:
         "let the kernel lay the windows out anew, with pci=realloc on its command line; " +

@@ -1,6 +1,11 @@
 import { CUDA_SUCCESS, errorNameOf, mendOf } from "../../gpu-cuda/mod.ts";
 import type { Check } from "../check.ts";
+import type { DieFacts, Facts } from "../facts.ts";
 import { boundDies, CUDA_ERROR_STUB_LIBRARY, dieText, isCounted, loadedLibcuda } from "./wanted.ts";
+
+/** A container may have been given some of the dies: it has no nodes of the others. */
+const isWithheld = ({ runtime, nodes }: Facts, { minor }: DieFacts): boolean =>
+  runtime.isContainer && !nodes.nodes.some(({ path }) => path === `/dev/nvidia${String(minor)}`);
 
 /**
  * Whether the driver starts, and counts the dies that it has. Behind a window it may have none yet:
@@ -31,7 +36,7 @@ export const driverStart: Check = {
     }
     if (facts.environment["CUDA_VISIBLE_DEVICES"] !== undefined) return [];
     return boundDies(facts)
-      .filter((die) => !isCounted(facts, die))
+      .filter((die) => !isCounted(facts, die) && !isWithheld(facts, die))
       .map((die) => ({
         id: "die-uncounted",
         severity: "problem",

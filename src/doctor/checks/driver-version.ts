@@ -1,10 +1,11 @@
+import { CUDA_SUCCESS } from "../../gpu-cuda/mod.ts";
 import type { Check } from "../check.ts";
 import type { Facts } from "../facts.ts";
 import { branchOf } from "../facts/driver.ts";
 import type { Finding } from "../finding.ts";
 import { familyOf } from "./gpu-families.ts";
 import { libraryVersion } from "./libcuda.ts";
-import { dieText } from "./wanted.ts";
+import { dieText, loadedLibcuda } from "./wanted.ts";
 
 /** The first branch whose library has every function that we call (CUDA 11.4). */
 const BRANCH_MIN = 470;
@@ -21,6 +22,8 @@ export const driverVersion: Check = {
 function mismatch(facts: Facts): readonly Finding[] {
   const [module, library] = [facts.driver.version, libraryVersion(facts)];
   if (module === null || library === null || module === library) return [];
+  // A library of CUDA's forward compatibility is newer by design, and starts.
+  if (loadedLibcuda(facts)?.initCode === CUDA_SUCCESS) return [];
   return [
     {
       id: "driver-mismatch",

@@ -1,4 +1,12 @@
-import { mendOf, pciSlot, XidScanner, xidOf, type XidSighting } from "../../board/mod.ts";
+import {
+  formatPciAddress,
+  isSamePciAddress,
+  mendOf,
+  parsePciAddress,
+  XidScanner,
+  xidOf,
+  type XidSighting,
+} from "../../board/mod.ts";
 import type { Check } from "../check.ts";
 import type { DieFacts, Facts } from "../facts.ts";
 import type { LogLine } from "../facts/kernel-log-facts.ts";
@@ -43,8 +51,8 @@ function sightingsIn(lines: readonly LogLine[]): readonly Seen[] {
 }
 
 const dieOf = ({ address, uuid }: XidSighting): string => {
-  const slot = address === null ? null : pciSlot(address);
-  return slot === null ? (uuid ?? "a die that is not named") : `${slot}.0`;
+  const place = address === null ? null : parsePciAddress(address);
+  return place === null ? (uuid ?? "a die that is not named") : formatPciAddress(place);
 };
 
 /** `, last 3 h after the start`; nothing where the log has no times. */
@@ -119,7 +127,7 @@ function offBus(sightings: readonly Seen[]): readonly Finding[] {
 function initFailed(facts: Facts, sightings: readonly Seen[]): readonly Finding[] {
   const found = sightings.filter(({ kind }) => kind === "init_failed");
   return [...groupBy(found, dieOf)].map(([die, seen]) => {
-    const known = facts.dies.find(({ address }) => pciSlot(address) === pciSlot(die));
+    const known = facts.dies.find(({ address }) => isSamePciAddress(address, die));
     const isWell = known !== undefined && isCounted(facts, known);
     return {
       id: "log-init-failed",

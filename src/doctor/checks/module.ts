@@ -5,16 +5,17 @@ import type { Finding } from "../finding.ts";
 /** Whether the kernel module is loaded, or can be: behind a window the bring-up loads it. */
 export const kernelModule: Check = {
   id: "module",
-  title: "the nvidia kernel module is loaded, or is built for this kernel",
+  title: "the nvidia module is loaded, or behind a window waits for us; built for this kernel",
   scope: "gpu",
-  findings: ["module-stuck", "module-not-built", "module-not-loaded"],
+  findings: ["module-stuck", "module-not-built", "module-not-loaded", "module-at-boot"],
   run: (facts) => {
     if (facts.dies.length === 0) return [];
     const { state, isBuilt } = facts.driver;
     if (state === "coming" || state === "going") return [stuck(state)];
-    if (state !== null) return [];
-    if (isBuilt === false) return [notBuilt(facts)];
-    return facts.slotKind === "bar_swap" ? [] : [notLoaded(facts)];
+    const isWindowed = facts.slotKind === "bar_swap";
+    if (state === null && isBuilt === false) return [notBuilt(facts)];
+    if (isWindowed) return facts.driver.isBlacklisted ? [] : [atBoot];
+    return state === null ? [notLoaded(facts)] : [];
   },
 };
 
@@ -29,6 +30,17 @@ const stuck = (state: string): Finding => ({
   mend: "look again in a minute; if it stays so, only a restart helps",
   command: "cat /sys/module/nvidia/initstate; ps -eo pid,stat,wchan:32,args | grep -i modprobe",
 });
+
+const atBoot: Finding = {
+  id: "module-at-boot",
+  severity: "warning",
+  subject: "nvidia",
+  message:
+    "nothing keeps the driver from loading at boot, when it would probe dies that are not " +
+    "in the window",
+  mend: "blacklist it: Holdfast loads it itself, once, when a die is in the window",
+  command: "echo 'blacklist nvidia' > /etc/modprobe.d/holdfast.conf",
+};
 
 const notBuilt = ({ runtime }: Facts): Finding => ({
   id: "module-not-built",

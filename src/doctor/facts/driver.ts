@@ -12,6 +12,8 @@ export type DriverFacts = {
   readonly isNouveauLoaded: boolean;
   /** Whether a file of the module for the running kernel was found; null: nothing to look in. */
   readonly isBuilt: boolean | null;
+  /** Whether nothing loads it by itself: `blacklist nvidia`, or the same on the command line. */
+  readonly isBlacklisted: boolean;
 };
 
 /** Where distributions and DKMS put the module, below /lib/modules/<release>. */
@@ -30,6 +32,7 @@ export function readDriver(files: MachineFiles, kernelRelease: string | null): D
     isOpen: procVersion.includes("Open Kernel Module"),
     isUvmLoaded: files.exists("sys/module/nvidia_uvm"),
     isNouveauLoaded: files.exists("sys/module/nouveau"),
+    isBlacklisted: isBlacklisted(files),
     isBuilt: kernelRelease === null ? null : isBuiltFor(files, kernelRelease),
   };
 }
@@ -51,6 +54,24 @@ function isBuiltFor(files: MachineFiles, release: string): boolean | null {
   if (dependencies !== undefined && IN_DEPENDENCIES.test(dependencies)) return true;
   return MODULE_FOLDERS.some((folder) =>
     files.names(`${base}/${folder}`).some((name) => /^nvidia\.ko(\.(xz|zst|gz))?$/.test(name)),
+  );
+}
+
+/** Where modprobe reads its configuration, from what wins. */
+const CONFIG_FOLDERS = ["etc/modprobe.d", "run/modprobe.d", "usr/lib/modprobe.d", "lib/modprobe.d"];
+
+/** Configuration files of one folder; a distribution has a dozen. */
+const CONFIG_FILES_MAX = 64;
+
+function isBlacklisted(files: MachineFiles): boolean {
+  const options = (files.text("proc/cmdline") ?? "").split(/\s+/);
+  if (options.some((option) => /^modprobe\.blacklist=(.*,)?nvidia(,|$)/.test(option))) return true;
+  return CONFIG_FOLDERS.some((folder) =>
+    files
+      .names(folder)
+      .filter((name) => name.endsWith(".conf"))
+      .slice(0, CONFIG_FILES_MAX)
+      .some((name) => /^\s*blacklist\s+nvidia\s*$/m.test(files.text(`${folder}/${name}`) ?? "")),
   );
 }
 

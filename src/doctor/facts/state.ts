@@ -44,7 +44,9 @@ function readJournal(path: string): { readonly text: string; readonly error: str
     const bytes = readFileSync(path);
     return { text: bytes.subarray(-JOURNAL_BYTES_MAX).toString("utf8"), error: null };
   } catch (error) {
-    return { text: "", error: toFileError("read", path, error).message };
+    const { code, message } = toFileError("read", path, error);
+    // Something above it is a file: there is none, and that is told of the folder.
+    return { text: "", error: code === "ENOTDIR" ? null : message };
   }
 }
 

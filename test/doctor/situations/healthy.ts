@@ -1,16 +1,18 @@
 // Machines with which nothing is wrong: a finding here is a false alarm.
 import {
+  boundDie,
+  gk210,
+  H200_GUEST,
   H200_HOST,
   K80_DEVICES,
   K80_HOST,
   K80_SLOT,
-  PLAIN,
-  boundDie,
+  libraryFiles,
   loadedModule,
+  loads,
+  PLAIN,
 } from "../machines.ts";
-import { loads } from "../machines.ts";
 import { change } from "../machine-tree.ts";
-import { gk210, libraryFiles } from "../machines.ts";
 import { pciFunction } from "../pci-tree.ts";
 import type { Situation } from "../situation.ts";
 
@@ -54,6 +56,7 @@ export const HEALTHY: readonly Situation[] = [
     asked: { backend: "cuda" },
     finds: [],
   },
+  { name: "a virtual machine with an H200", machine: H200_GUEST, finds: [] },
   { name: "a host with a K80, both dies mapped", machine: K80_HOST, finds: [] },
   { name: "a K80 behind one window, before the bring-up", machine: K80_SLOT, finds: [] },
   {
