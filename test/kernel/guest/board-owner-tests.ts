@@ -64,7 +64,7 @@ function registerTermTest(context: Context): void {
   test("owner: SIGTERM waits for the work, then leaves with the die in the slot and all bound", async () => {
     const { owner } = context;
     owner.say("work 1 7 2000");
-    await owner.untilLine(/work 1: /);
+    await owner.untilLine(/work 1: launched \(seed=0x00000007 /);
     owner.signal("SIGTERM");
     assert.equal(await owner.end(), 0, owner.output.join("\n"));
     await untilFree();
