@@ -39,8 +39,8 @@ let owner: Owner;
 
 before(() => (owner = createSoftOwner(1)));
 
-after(() => {
-  owner.leave();
+after(async () => {
+  await owner.leave();
   rmSync(folder, { recursive: true });
 });
 

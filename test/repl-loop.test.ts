@@ -19,7 +19,8 @@ async function session(
   const lines: string[] = [];
   const log = (line: string): void => void lines.push(line);
   const names = { sourceName: "stdin", logName: "stdout" };
-  await runRepl({ owner, log, lines: linesOf(source()), ...names });
+  const asked = new Promise<string>(() => undefined);
+  await runRepl({ owner, log, asked, lines: linesOf(source()), ...names });
   return { owner, lines };
 }
 
@@ -110,14 +111,15 @@ test("loop: help names every command", async () => {
   const [first, ...rest] = await answers("help");
   const usages = [
     ...["discover", "online <die>", "probe <die>", "swap <die>", "work <die> <seed> <iters>"],
-    ...["read <die>", "count", "status", "retry <die>", "help", "shutdown|quit"],
+    ...["read <die>", "count", "status", "retry <die>", "help"],
+    ...["drain", "park", "resume", "teardown", "shutdown|quit|exit"],
   ];
   assert.equal(first, `commands: ${usages.join(" | ")}`);
   assert.equal(rest.length, usages.length);
 });
 
 test("loop: shutdown and quit stop it, and what follows is not executed", async () => {
-  for (const word of ["shutdown", "quit"]) {
+  for (const word of ["shutdown", "quit", "exit"]) {
     const { owner, lines } = await session(`count\n${word}\ncount\n`);
     assert.deepEqual(owner.calls, [">count", "<count"]);
     assert.ok(lines.at(-2)?.startsWith(`${word}: leaving REPL`));

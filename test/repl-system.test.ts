@@ -184,18 +184,41 @@ suite("owner's log", () => {
 
 suite("owner and signals", () => {
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
-    test(`${signal} leaves with 0, within a command too, and says so`, async () => {
-      const options = { delayMs: 30_000 };
+    test(`${signal} ends the command under way, then leaves with 0, and says so`, async () => {
+      const options = { delayMs: 1000 };
       const { child, output, waitFor, code } = startFake(["owner"], { folder, options });
       await waitFor(/ready/);
-      child.stdin.write("count\n");
+      child.stdin.write("count\nswap 1\n");
+      // Two commands are under way one after the other; the signal comes within the first.
+      await waitFor(/begun: count/);
       child.kill(signal);
       assert.equal(await code, 0);
-      const texts = textsOf(output()).slice(-2);
-      assert.ok(texts[0]?.startsWith(`${signal}: leaving REPL — no teardown`));
-      assert.equal(texts[1], "owner REPL exiting");
+      const texts = textsOf(output()).slice(-4);
+      assert.equal(
+        texts[0],
+        `${signal}: leaving once what was accepted has ended; a second signal leaves at once`,
+      );
+      assert.match(texts[1] ?? "", /^count: cuDeviceGetCount = 2/);
+      assert.ok(texts[2]?.startsWith(`${signal}: leaving REPL — no teardown`));
+      assert.equal(texts[3], "owner REPL exiting");
     });
   }
+
+  test("a second signal leaves at once, whatever is under way", async () => {
+    const options = { delayMs: 30_000 };
+    const { child, output, waitFor, code } = startFake(["owner"], { folder, options });
+    await waitFor(/ready/);
+    child.stdin.write("count\n");
+    await waitFor(/begun: count/);
+    child.kill("SIGTERM");
+    await waitFor(/SIGTERM: leaving once/);
+    child.kill("SIGINT");
+    assert.equal(await code, 0);
+    const texts = textsOf(output()).slice(-3);
+    assert.equal(texts[0], "SIGINT, the second: leaving at once");
+    assert.ok(texts[1]?.startsWith("SIGINT: leaving REPL — no teardown"));
+    assert.equal(texts[2], "owner REPL exiting");
+  });
 });
 
 suite("owner that cannot be had", () => {
@@ -263,9 +286,13 @@ suite(
       );
     });
 
-    test("Ctrl-C within a command leaves at once", () => {
-      const shown = type(["count\\r", "\\003"], { delayMs: 20_000 });
-      assert.match(shown, /SIGINT: leaving REPL — no teardown[^]*owner REPL exiting/);
+    test("Ctrl-C within a command waits for its end, and a second one does not", () => {
+      const once = type(["count\\r", "\\003"], { delayMs: 1500 });
+      assert.match(once, /SIGINT: leaving once[^]*count: cuDeviceGetCount/);
+      assert.match(once, /SIGINT: leaving REPL — no teardown[^]*owner REPL exiting/);
+      const twice = type(["count\\r", "\\003", "\\003"], { delayMs: 20_000 });
+      assert.match(twice, /the second: leaving at once[^]*owner REPL exiting/);
+      assert.doesNotMatch(twice, /count: cuDeviceGetCount/);
     });
 
     test("Ctrl-C clears what is typed; on an empty line it leaves", () => {

@@ -1,6 +1,13 @@
 /** A simulated machine's board, as one owner sees it. */
 import { err, ok, type EventClock, type Result } from "../base/mod.ts";
-import type { Board, BoardDie, BoardEvent, BoardFailure, DriverBinding } from "./board.ts";
+import type {
+  Board,
+  BoardDie,
+  BoardEvent,
+  BoardFailure,
+  CountedDevice,
+  DriverBinding,
+} from "./board.ts";
 import { isSamePciAddress } from "./pci-address.ts";
 import { createSimDriver } from "./sim-driver.ts";
 import {
@@ -91,15 +98,7 @@ export function openSimBoard(machine: SimMachine, clock: EventClock): Board {
       const offset = BigInt(machine.dieOf(die).board) * BAR1_BYTES;
       return done.ok ? ok({ die, bar1Address: BAR1_ADDRESS + offset }) : done;
     },
-    ordinalOf: (die, devices) => {
-      // Devices that are no PCI functions are shared in turn by dies that have none of their own.
-      if (devices.every(({ pciAddress }) => pciAddress === null))
-        return devices.length === 0 ? null : die.die % devices.length;
-      const found = devices.find(
-        ({ pciAddress }) => pciAddress !== null && isSamePciAddress(pciAddress, die.address),
-      );
-      return found?.ordinal ?? null;
-    },
+    ordinalOf: (die, devices) => ordinalOf(die, devices, dies),
     hostGroupOf: (die) => machine.dieOf(die).board,
     presence: async (die) => {
       await clock.turn();
@@ -108,6 +107,22 @@ export function openSimBoard(machine: SimMachine, clock: EventClock): Board {
     watch: (listener) => watch(machine, clock, dies, listener),
     leave: () => void (hasLeft = true),
   };
+}
+
+/**
+ * By address. Devices that are none of the board's dies, software ones or a real GPU's, are shared
+ * in turn by dies that have none of their own.
+ */
+function ordinalOf(
+  die: BoardDie,
+  devices: readonly CountedDevice[],
+  dies: readonly BoardDie[],
+): number | null {
+  const isOf = ({ pciAddress }: CountedDevice, { address }: BoardDie): boolean =>
+    pciAddress !== null && isSamePciAddress(pciAddress, address);
+  const isSimulated = devices.some((device) => dies.some((each) => isOf(device, each)));
+  if (isSimulated) return devices.find((device) => isOf(device, die))?.ordinal ?? null;
+  return devices.length === 0 ? null : die.die % devices.length;
 }
 
 /** The window leaves the old die before it reaches the new one: a failure leaves it free. */

@@ -16,7 +16,7 @@ import { CounterTally } from "./mailbox-counters.ts";
 import type { NoticeLog } from "./notice-log.ts";
 import type { CompletedJob, PostedJob, Protocol } from "./protocol.ts";
 import { RecordReader, type Sighting } from "./record-reader.ts";
-import { isLeaving } from "./result-status.ts";
+import { isHeldBack, isLeaving } from "./result-status.ts";
 import { decideSequence } from "./sequence.ts";
 import { SequenceMemory } from "./sequence-memory.ts";
 
@@ -34,6 +34,9 @@ export const LOST_DONE_MS = 50;
  * nothing else, and a device that never runs dry, cost a look after ever longer pauses, not a core.
  */
 export const BAD_APART_MS = 10;
+
+/** Between two tries of a job that the owner does not take for now. */
+export const HELD_BACK_MS = 100;
 
 export type MailboxServerOptions = {
   readonly mailbox: Mailbox;
@@ -70,6 +73,8 @@ export class MailboxServer {
   #lostSinceMs: number | null = null;
   #doneCheckMs = 0;
   #unreadable: string | null = null;
+  /** Until when nothing is looked at: the owner takes no work for now. */
+  #heldBackUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: MailboxServerOptions) {
     const { mailbox, protocol, statePath, notices, clock } = options;
@@ -98,6 +103,7 @@ export class MailboxServer {
   /** Looks once, and does what there is to do. True where more is to be expected soon. */
   poll(): boolean {
     if (this.#outbox.waiting() !== null && this.#isStillOurs()) this.#outbox.retry();
+    if (this.#options.clock.nowMs() < this.#heldBackUntilMs) return false;
     const look = this.#reader.look();
     if (look.kind !== "new") this.#suspect = null;
     if (look.kind !== "unreadable" && look.kind !== "idle") this.#tellReadable();
@@ -232,13 +238,20 @@ export class MailboxServer {
     else this.#drop(posted.label, "its mailbox was made anew while it ran");
   }
 
-  /** Null where the job was not run to its end because the owner is going away. */
+  /** Null where the job was not run to its end because the owner stops, or is going away. */
   async #execute(posted: PostedJob): Promise<Ending | null> {
     const admitted = await posted.admit();
     if (!admitted.ok) return refusedEnding(admitted.error);
     const result = await this.#options.run(admitted.value);
     if (result.status !== "ok" && isLeaving(result.cause)) {
       this.#options.onLeaving();
+      return null;
+    }
+    if (result.status === "refused" && isHeldBack(result.cause)) {
+      const { clock, notices } = this.#options;
+      this.#heldBackUntilMs = clock.nowMs() + HELD_BACK_MS;
+      const { name, message } = result.cause;
+      notices.tell(`${name} ${posted.label}`, `${posted.label} waits unanswered: ${message}`);
       return null;
     }
     return endingOf(admitted.value, result);

@@ -8,7 +8,7 @@ import { InvariantError } from "../base/mod.ts";
 import type { JobResult } from "../owner/mod.ts";
 import { crc32c, CUBB2_JOB, JOB_FLAG } from "../records/mod.ts";
 import { RETRY_MS_MAX } from "./done-outbox.ts";
-import { BAD_APART_MS } from "./mailbox-server.ts";
+import { BAD_APART_MS, HELD_BACK_MS } from "./mailbox-server.ts";
 import { BURST_LINES_MAX } from "./notice-log.ts";
 import { doneIn, failedResult, place, recordV1, recordV2, refusedResult } from "./testing.ts";
 import { Site } from "./testing-site.ts";
@@ -220,6 +220,38 @@ test("a job under an owner that leaves is left for the next daemon", async (cont
   site.post();
   await site.poll(1);
   assert.equal(site.leavings, 1);
+  assert.equal(site.done(), "none");
+  site.restart();
+  await site.poll();
+  assert.equal(site.done(), "1 ok");
+});
+
+for (const name of ["draining", "parked"]) {
+  test(`a record that comes while the owner is ${name} waits until it serves`, async (context) => {
+    const held = [refusedResult(name), refusedResult(name)];
+    const site = new Site(context, { before: () => Promise.resolve(held.shift()) });
+    site.post({ seq: 4n });
+    await site.poll(5);
+    assert.deepEqual([site.done(), site.seqsRun(), site.leavings], ["none", ["4"], 0]);
+    site.nowMs += HELD_BACK_MS - 1;
+    await site.poll(5);
+    assert.deepEqual(site.seqsRun(), ["4"], "the owner is not asked without a pause");
+    site.nowMs += 1;
+    await site.poll(5);
+    assert.deepEqual([site.done(), site.seqsRun()], ["none", ["4", "4"]]);
+    assert.deepEqual(site.lines, [`seq 4 of guest 7 waits unanswered: ${name} on purpose`]);
+    assert.equal(site.server.counters.read().jobs, 0);
+    site.nowMs += HELD_BACK_MS;
+    await site.poll(5);
+    assert.equal(site.done(), "4 ok");
+  });
+}
+
+test("a record that waits for a draining owner is the next daemon's", async (context) => {
+  const held = [refusedResult("draining")];
+  const site = new Site(context, { before: () => Promise.resolve(held.shift()) });
+  site.post();
+  await site.poll();
   assert.equal(site.done(), "none");
   site.restart();
   await site.poll();

@@ -55,3 +55,6 @@ export function statusOf(result: Failure): StatusName {
 
 /** True where the owner is going away: the job is nobody's fault, and is run by the next daemon. */
 export const isLeaving = (cause: JobCause): boolean => cause.name === "leaving";
+
+/** True where the owner takes no work for now: the job waits until one does. */
+export const isHeldBack = ({ name }: JobCause): boolean => name === "draining" || name === "parked";

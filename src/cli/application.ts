@@ -47,8 +47,9 @@ const owner: Command<CliContext> = buildCommand<OwnerCommandFlags, [], CliContex
     brief: "hold the dies and take commands from a prompt, a pipe or a FIFO",
     fullDescription: [
       "Holds the dies and takes commands, one a line; 'help' lists them. Reads stdin, with",
-      "editing, history and Tab at a terminal, or the FIFO of --fifo. It leaves without teardown",
-      "on 'quit', at the end of input, and on SIGINT, SIGTERM or SIGHUP.",
+      "editing, history and Tab at a terminal, or the FIFO of --fifo. It leaves without teardown:",
+      "at once on 'quit' and at the end of input; on SIGINT, SIGTERM or SIGHUP once what it has",
+      "accepted has ended, and at once on a second one.",
     ].join("\n"),
   },
   parameters: {

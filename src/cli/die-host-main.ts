@@ -99,13 +99,20 @@ process.on("uncaughtException", (error) => {
 });
 await endEvenIfStuck();
 const socket = new Socket({ fd: HOST_SOCKET_FD });
+let isTornDown = false;
 const host = new DieHost({
   openGpu: await openerOf(flags.backend, Number(flags.dies), faultOf(flags.fault)),
   write: (frame) => void socket.write(frame),
   clock: systemClock,
+  onTornDown: () => {
+    isTornDown = true;
+    // Once the reply is out. There is nothing left that must not be released.
+    socket.end(() => process.exit(0));
+  },
 });
 socket.on("data", (chunk) => host.receive(chunk));
 setInterval(() => host.tidy(), TIDY_MS).unref();
 // The owner is gone, whether it left or was killed: so is the reason to hold anything.
-socket.on("close", endNow);
-socket.on("error", endNow);
+const leave = (): void => (isTornDown ? process.exit(0) : endNow());
+socket.on("close", leave);
+socket.on("error", leave);

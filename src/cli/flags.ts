@@ -13,6 +13,9 @@ const DIES_COUNT_MAX: typeof DIES_MAX = 32;
 /** Longest wait for one kernel, one day: a longer one is a mistake. */
 export const TIMEOUT_MS_MAX = 86_400_000;
 
+/** Longest hold of a window, and longest wait for one, a minute: a longer one is a mistake. */
+const WINDOW_MS_MAX = 60_000;
+
 /** Long for any kernel of ours, and short for who waits at a prompt. */
 const TIMEOUT_MS_DEFAULT = 60_000;
 
@@ -22,6 +25,8 @@ export type OwnerFlags = {
   readonly slot: (typeof SLOTS)[number];
   readonly stateDir: string | undefined;
   readonly timeoutMs: number;
+  readonly holdMs: number | undefined;
+  readonly waitMs: number | undefined;
 };
 
 /** How a command that runs to an end shows what it did. */
@@ -61,6 +66,21 @@ export const OWNER_FLAGS: FlagParametersForType<OwnerFlags, CliContext> = {
     default: String(TIMEOUT_MS_DEFAULT),
     placeholder: "MS",
     brief: "longest time that a kernel may run; then its die host is replaced",
+  },
+  // Their defaults are the owner's, which is not loaded for --help.
+  holdMs: {
+    kind: "parsed",
+    parse: (text) => accepted(parseWhole(text, 0, WINDOW_MS_MAX)),
+    optional: true,
+    placeholder: "MS",
+    brief: "behind one window: a die stays in it at least this long (default: 5)",
+  },
+  waitMs: {
+    kind: "parsed",
+    parse: (text) => accepted(parseWhole(text, 0, WINDOW_MS_MAX)),
+    optional: true,
+    placeholder: "MS",
+    brief: "... and yields it once others have waited this long (default: 1000)",
   },
 };
 

@@ -14,6 +14,9 @@ export type OwnerRequest = {
   readonly stateDirectory: string;
   /** How long the work kernel may run. */
   readonly timeoutMs: number;
+  /** How windows are moved: see WindowPolicy, whose defaults hold where these are left out. */
+  readonly holdMs?: number | undefined;
+  readonly waitMs?: number | undefined;
   /**
    * Makes the software GPU compute wrongly (one bit of an output after each launch), to see that it
    * is found. Null, or left out: it does not. Refused where the backend is not `soft`.

@@ -1,10 +1,9 @@
 /** `holdfast owner`: the command loop over a terminal, a pipe or a FIFO. */
 import { join, resolve } from "node:path";
-import { createLineSink, stampedLog, stampLine, type Log } from "../base/mod.ts";
+import { createLineSink, stampedLog, stampLine } from "../base/mod.ts";
 import type { Owner } from "../owner/mod.ts";
 import {
   HISTORY_LINES_MAX,
-  leavingLine,
   linesOf,
   openFifo,
   openHistory,
@@ -17,6 +16,7 @@ import {
 import type { CommandFunction } from "./context.ts";
 import { EXIT } from "./exit-code.ts";
 import type { OwnerFlags } from "./flags.ts";
+import { stopOnSignal } from "./owner-stop.ts";
 import { complain, exitOfRefusedOwner, stateDirectoryFor } from "./owner-session.ts";
 import type { LeaveSignal, Surroundings } from "./surroundings.ts";
 
@@ -40,11 +40,11 @@ type Target = { readonly write: (line: string) => void; readonly name: string };
 export const ownerCommand: CommandFunction<OwnerCommandFlags> = async (surroundings, flags) => {
   // A terminal's Tab asks the owner, which is opened after the log, which writes to the terminal.
   let owner: Owner | null = null;
-  let leave: (signal: LeaveSignal) => void = () => undefined;
+  let interrupt: (signal: LeaveSignal) => void = () => undefined;
   const source = openSource(surroundings, flags, {
     dies: async () => (owner === null ? [] : (await owner.status()).dies.map(({ die }) => die)),
     interrupt: () => {
-      leave("SIGINT");
+      interrupt("SIGINT");
     },
   });
   if (source === null) return EXIT.badUsage;
@@ -61,15 +61,15 @@ export const ownerCommand: CommandFunction<OwnerCommandFlags> = async (surroundi
     return exitOfRefusedOwner(surroundings, opened.error);
   }
   owner = opened.value.owner;
-  const names = { sourceName: source.name, logName: target.name };
-  leave = leaver({ surroundings, owner, log, close: source.close });
-  const forget = surroundings.onSignal(leave);
+  const stop = stopOnSignal({ surroundings, owner, log, close: source.close });
+  interrupt = stop.signal;
   try {
-    await runRepl({ owner, log, lines: source.lines, ...names });
+    const names = { sourceName: source.name, logName: target.name };
+    await runRepl({ owner, log, lines: source.lines, asked: stop.asked, ...names });
   } finally {
-    forget();
     source.close();
-    owner.leave();
+    await owner.leave();
+    stop.forget();
   }
   return EXIT.ok;
 };
@@ -131,22 +131,5 @@ function openTarget(surroundings: Surroundings, flags: OwnerCommandFlags, source
       sink.write(line);
       source.show?.(line);
     },
-  };
-}
-
-/** SIGTERM and its like leave at once, with a kernel under way too: dies stay as they are. */
-function leaver(session: {
-  readonly surroundings: Surroundings;
-  readonly owner: Owner;
-  readonly log: Log;
-  readonly close: () => void;
-}): (signal: LeaveSignal) => void {
-  const { surroundings, owner, log, close } = session;
-  return (signal) => {
-    log(leavingLine(signal));
-    log("owner REPL exiting");
-    close();
-    owner.leave();
-    surroundings.exit(EXIT.ok);
   };
 }

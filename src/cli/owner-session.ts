@@ -69,8 +69,7 @@ export async function withOwner(
   if (!opened.ok) return exitOfRefusedOwner(surroundings, opened.error);
   const { owner } = opened.value;
   const forget = surroundings.onSignal((signal) => {
-    owner.leave();
-    surroundings.exit(exitOfSignal(signal));
+    void owner.leave().then(() => surroundings.exit(exitOfSignal(signal)));
   });
   try {
     const code = await action(opened.value);
@@ -78,7 +77,7 @@ export async function withOwner(
     if (isHidden && !flags.verbose) complain(surroundings, "--verbose shows the steps up to this");
     return code;
   } finally {
+    await owner.leave();
     forget();
-    owner.leave();
   }
 }

@@ -10,7 +10,12 @@ import {
   type Board,
   type DirectHardware,
 } from "../board/mod.ts";
-import { createHostLauncher, createOwner, createSpareLauncher } from "../owner/mod.ts";
+import {
+  createHostLauncher,
+  createOwner,
+  createSpareLauncher,
+  DEFAULT_WINDOW_POLICY,
+} from "../owner/mod.ts";
 import { openBringUpRecord } from "./bring-up-record.ts";
 import type { OpenOwner, OwnerRequest, OwnerRequestError } from "./open-owner.ts";
 
@@ -50,6 +55,10 @@ export function createOpenOwner(options: WiringOptions): OpenOwner {
       log,
       clock: systemClock,
       workTimeoutMs: timeoutMs,
+      windowPolicy: {
+        minimumHoldMs: request.holdMs ?? DEFAULT_WINDOW_POLICY.minimumHoldMs,
+        maximumWaitMs: request.waitMs ?? DEFAULT_WINDOW_POLICY.maximumWaitMs,
+      },
       launchHost: createSpareLauncher(launchHost, systemClock),
       baseModule: { name: "base.ptx", path: basePayload },
       ...openBringUpRecord({ stateDirectory, now, log }),

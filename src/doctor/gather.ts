@@ -42,9 +42,10 @@ export async function gatherFacts(options: GatherOptions): Promise<Facts> {
   const functions = readFunctions(files);
   const slotKind = asked.slot ?? slotOf(files);
   // Two at once: to start a driver takes longer than all else.
-  const [[libcuda = NOT_ASKED], dies, slotAnswer] = await Promise.all([
+  const [[libcuda = NOT_ASKED], dies, nodes, slotAnswer] = await Promise.all([
     asked.backend === "soft" ? [NOT_ASKED] : prober([{ kind: "libcuda" }]),
     readDies({ files, functions, prober }),
+    readNodes(files, prober),
     slotKind === "bar_swap" && files.exists(BAR_SWAP) ? prober([SLOT_JOB]) : [NOT_ASKED],
   ]);
   return {
@@ -56,7 +57,7 @@ export async function gatherFacts(options: GatherOptions): Promise<Facts> {
     bridges: readBridges(files, functions),
     rootWindows: dies.length === 0 ? [] : readRootWindows(files),
     driver: readDriver(files, runtime.kernelRelease),
-    nodes: readNodes(files),
+    nodes,
     libraries: findLibcuda({ files, environment, architecture }),
     libcuda,
     slot: {

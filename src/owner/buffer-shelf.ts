@@ -59,11 +59,12 @@ export class BufferShelf {
     }
   }
 
-  /** Frees all that is kept. */
-  clear(): void {
+  /** Frees all that is kept; returns what that was. */
+  clear(): readonly DeviceBuffer[] {
     const kept = this.#kept;
     this.#kept = [];
     this.#keptBytes = 0;
     for (const buffer of kept) buffer.free();
+    return kept;
   }
 }

@@ -10,7 +10,7 @@ import type { Lease } from "./window.ts";
 
 /** Preconditions: the die is not online, and nobody else climbs for it. */
 export async function climb(table: DieTable, die: Die): Promise<Result<void, OwnerRefusal>> {
-  const lease = await table.windows.of(die.number).lease(die.number);
+  const lease = await table.lease(die.number);
   if (!lease.ok) return lease;
   try {
     const done = await climbLeased(table, die, lease.value);
@@ -71,7 +71,7 @@ export async function bindAll(table: DieTable, numbers: readonly number[]): Prom
   for (const number of numbers) {
     const die = await table.dieOf(number);
     if (!die.ok || board.driver.isBound(number)) continue;
-    const lease = await table.windows.of(number).lease(number);
+    const lease = await table.lease(number);
     if (!lease.ok) continue;
     await bindLeased(table, die.value);
     lease.value.release();
@@ -95,6 +95,8 @@ async function makeResidentCounted(
 }
 
 async function tryResident(table: DieTable, die: Die): Promise<Result<Residence, BringUpFailure>> {
+  // Binding may take long, and the owner may be gone by then: no host is to be started for it.
+  if (table.gate.isLeaving) return err(leftFailure);
   const link = die.keeper.link();
   const resident = await makeResident(table.tools, die, link);
   if (resident.ok) return resident;
@@ -142,6 +144,13 @@ const replacedCause = (die: number): JobCause => ({
   call: "die host",
   message: `the die host was replaced so that the driver counts die ${String(die)} in it`,
 });
+
+const leftFailure: BringUpFailure = {
+  step: "initialise",
+  kind: "refused",
+  verdict: null,
+  cause: { name: "leaving", code: 0, call: "leave", message: "the owner is leaving" },
+};
 
 const unreadFailure = (die: number): BringUpFailure => ({
   step: "ordinals",

@@ -25,6 +25,7 @@ import { HostDie } from "./host-die.ts";
 import { lossOf, refusalCause } from "./host-failure.ts";
 import { runJob } from "./host-job.ts";
 import type { JobCause } from "./job.ts";
+import type { DieTeardown } from "./reports.ts";
 
 /** A backend that was opened, and one line for the log where there is something to say. */
 export type OpenedGpu = { readonly gpu: Gpu; readonly note: string | null };
@@ -38,6 +39,8 @@ export type DieHostOptions = {
   readonly stagingBytes?: number;
   /** Takes an invariant that broke. Where it is left out, the process is to end by it. */
   readonly onBug?: (error: unknown) => void;
+  /** Everything was destroyed, as the owner asked, and that was written: the process is to end. */
+  readonly onTornDown: () => void;
 };
 
 type Reply<K extends HostCallName> = Promise<Result<HostCalls[K]["reply"], JobCause>>;
@@ -81,6 +84,7 @@ export class DieHost {
       const reply = await this.#call(request);
       if (reply.ok) this.#send({ id, kind: "reply", body: reply.value });
       else this.#send({ id, kind: "failure", failure: { kind: "refused", cause: reply.error } });
+      if (reply.ok && request.call === "teardown") this.#options.onTornDown();
     } catch (error) {
       const { what, cause } = lossOf(error);
       const kind = what === "device" ? "lost" : "refused";
@@ -117,6 +121,8 @@ export class DieHost {
         return this.#onDie(request.body.die, ({ die }) => die.collect(request.body));
       case "memory":
         return this.#onDie(request.body.die, ({ die }) => ok(die.context.memory()));
+      case "teardown":
+        return this.#teardown();
     }
   }
 
@@ -194,6 +200,18 @@ export class DieHost {
     const held = this.#held(number);
     this.#checkMapped(number);
     return held.queue.run(async () => task(held));
+  }
+
+  /** One die after the other, each once it is idle. */
+  async #teardown(): Reply<"teardown"> {
+    invariant(this.#windowDie === undefined, "nothing is torn down behind a window");
+    const dies: DieTeardown[] = [];
+    for (const [number, { die, queue }] of this.#dies) {
+      const held = await queue.run(() => Promise.resolve(die.teardown()));
+      this.#dies.delete(number);
+      dies.push({ die: number, ...held });
+    }
+    return ok({ dies });
   }
 
   #gpu(): Gpu {

@@ -13,6 +13,7 @@ test("nextState() takes the way up, and every way down that a fault can take", (
     ["in-slot", "faulted", "in-slot"],
     ["online", "faulted", "in-slot"],
     ["online", "lost", "in-slot"],
+    ["online", "discovered", "in-slot"],
     ["bound", "faulted", "lost"],
   ];
   for (const way of ways) way.reduce((from, to) => nextState(from, to));
@@ -22,7 +23,7 @@ test("nextState() dies on a way that does not exist", () => {
   for (const [from, to] of [
     ["absent", "online"],
     ["discovered", "online"],
-    ["online", "discovered"],
+    ["online", "bound"],
     ["lost", "online"],
     ["faulted", "online"],
   ] as const) {

@@ -12,7 +12,8 @@ const NEXT: Readonly<Record<DieState, readonly DieState[]>> = {
   // A bring-up that was refused begins again from where it ended.
   "in-slot": ["in-slot", "bound", "discovered", "faulted", "lost"],
   bound: ["in-slot", "online", "faulted", "lost"],
-  online: ["faulted", "lost"],
+  // `discovered` by teardown, which destroys its context on purpose.
+  online: ["faulted", "lost", "discovered"],
   faulted: ["in-slot", "lost"],
   lost: ["in-slot", "faulted", "lost"],
 };

@@ -21,6 +21,7 @@ import {
   type OwnerRefusal,
   type OwnerRefusalCode,
 } from "./reports.ts";
+import { StopGate } from "./stop-gate.ts";
 import { DEFAULT_WINDOW_POLICY, type Lease, type WindowPolicy } from "./window.ts";
 import { noWedges, type Wedges } from "./wedge.ts";
 import { WindowSet } from "./window-set.ts";
@@ -66,11 +67,12 @@ export class DieTable {
   /** Who watches the climbs; null where nobody does. */
   pace: RungPace | null = null;
   readonly #notes = new Set<string>();
-  isLeaving = false;
+  readonly gate: StopGate;
 
   constructor(options: OwnerOptions) {
     const { board, log, windowPolicy: policy = DEFAULT_WINDOW_POLICY } = options;
     this.options = options;
+    this.gate = new StopGate(options);
     this.wedges = options.wedges ?? noWedges();
     this.tools = {
       ...options,
@@ -101,7 +103,8 @@ export class DieTable {
 
   /** Finds the dies; those that are known stay as they are. */
   async discover(): Promise<Result<Discovery, OwnerRefusal>> {
-    if (this.isLeaving) return refuse("leaving", "the owner is leaving");
+    const refused = this.gate.touchRefusal();
+    if (refused !== null) return refused;
     const found = await this.options.board.discover(() => this.inventory());
     if (!found.ok) return refuse("no_device", `${found.error.call}: ${found.error.message}`);
     for (const board of found.value.slice(0, DIES_MAX)) {
@@ -129,7 +132,8 @@ export class DieTable {
 
   /** The die of that number, discovering first where nobody has. */
   async dieOf(number: number): Promise<Result<Die, OwnerRefusal>> {
-    if (this.isLeaving) return refuse("leaving", "the owner is leaving");
+    const refused = this.gate.touchRefusal();
+    if (refused !== null) return refused;
     if (!Number.isInteger(number) || number < 0 || number >= DIES_MAX) {
       return refuse("no_such_die", `bad die ${String(number)} (range 0..${String(DIES_MAX - 1)})`);
     }
@@ -166,9 +170,14 @@ export class DieTable {
     return refuse("die_failed", `it is lost again and again: ${die.lastCause?.message ?? ""}`);
   }
 
+  /** The one way to a die that may take a move of the window. */
+  lease(number: number): Promise<Result<Lease, OwnerRefusal>> {
+    return this.gate.touch(() => this.windows.of(number).lease(number));
+  }
+
   /** A lease on the die, or null where it is not online by the time that its turn comes. */
   async leaseOnline(die: Die): Promise<Result<Serving | null, OwnerRefusal>> {
-    const lease = await this.windows.of(die.number).lease(die.number);
+    const lease = await this.lease(die.number);
     if (!lease.ok) return lease;
     const link = die.keeper.current();
     if (die.isOnline && link !== null) {
@@ -185,7 +194,7 @@ export class DieTable {
     const window = this.windows.of(die.number);
     const link = die.keeper.current();
     if (!die.isOnline || link === null || window.isBusy(die.number)) return null;
-    const lease = window.tryLease(die.number);
+    const lease = this.gate.touchNow(() => window.tryLease(die.number));
     return lease === null ? null : { die, lease, link };
   }
 
@@ -288,31 +297,51 @@ export class DieTable {
   }
 
   #onHostDeath(keeper: HostKeeper, cause: JobCause, pid: number | null): void {
-    if (this.isLeaving) return;
-    const { board, log } = this.options;
+    if (this.gate.isLeaving) return;
+    const { log } = this.options;
     log(`die host ${String(pid)} is gone: ${cause.message}`);
     for (const die of this.dies()) {
       if (die.keeper !== keeper || die.state === "discovered" || die.state === "in-slot") continue;
       if (die.state !== "faulted" && die.state !== "lost") die.lose("lost", cause);
       log(` die ${String(die.number)}: ${die.state}: ${cause.message}`);
-      // Behind a window the board's dies come back on demand: moving it now would thrash.
-      if (board.slotKind === "direct" && die.wasServing) void this.restore(die);
+      if (die.wasServing) void this.restore(die);
     }
   }
 
-  /** Brings a die back that was lost; in vain, it is tried again later. */
+  /** After `resume`: brings back what was lost while nothing was to be started. */
+  restoreWanted(): void {
+    for (const die of this.dies()) if (die.isWanted && !die.isOnline) void this.restore(die);
+  }
+
+  /**
+   * Brings a die back unasked; in vain, it is tried again later. Behind a window it comes back on
+   * demand: moving the window now would thrash. While the owner stops, one does that is needed for
+   * work that was accepted.
+   */
   async restore(die: Die): Promise<void> {
+    if (this.options.board.slotKind !== "direct") return;
+    if (this.gate.workRefusal() !== null) {
+      die.retry = null;
+      return;
+    }
+    const isBack = this.#bringBack(die);
+    await this.gate.track(`bringing die ${String(die.number)} back`, isBack, (isWell) => isWell);
+  }
+
+  /** True where it serves again. */
+  async #bringBack(die: Die): Promise<boolean> {
     const startMs = this.options.clock.nowMs();
     const back = await this.bringOnline(die);
     const name = `die ${String(die.number)}`;
     if (!back.ok) {
       this.options.log(` ${name}: not back yet: ${back.error.message}`);
-      if (!this.isLeaving) this.health.retryLater(die);
-      return;
+      if (!this.gate.isLeaving) this.health.retryLater(die);
+      return false;
     }
     die.retry = null;
     die.restarts += 1;
     const tookMs = Math.round(this.options.clock.nowMs() - startMs);
     this.options.log(` ${name}: serving again after ${String(tookMs)} ms`);
+    return true;
   }
 }

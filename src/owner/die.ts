@@ -75,6 +75,14 @@ export class Die {
     return this.#state === "online";
   }
 
+  /** Its context was destroyed on purpose. It is not brought back until somebody asks for it. */
+  tearDown(cause: JobCause): void {
+    if (["in-slot", "bound", "online"].includes(this.#state)) this.state = "discovered";
+    this.isWanted = false;
+    this.wasServing = false;
+    this.#forgetContext(cause);
+  }
+
   /** Its bring-up came to no good end, in a way that leaves it in this state. */
   giveUp(state: "faulted" | "lost", cause: JobCause): void {
     if (state !== this.#state) this.state = state;
@@ -87,11 +95,15 @@ export class Die {
   lose(how: "faulted" | "lost", cause: JobCause): void {
     this.wasServing = this.isOnline;
     if (how !== this.#state) this.state = how;
+    this.lastCause = cause;
+    this.#forgetContext(cause);
+  }
+
+  #forgetContext(cause: JobCause): void {
     this.isCheckDue = false;
     this.residence = null;
     this.memory = null;
     this.isReady = false;
-    this.lastCause = cause;
     if (this.pending !== null) this.pending.lostCause ??= cause;
   }
 }

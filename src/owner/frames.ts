@@ -7,6 +7,7 @@
 import { invariant } from "../base/mod.ts";
 import type { DeviceInfo } from "../gpu/mod.ts";
 import type { Job, JobCause, JobResult, ModuleReference } from "./job.ts";
+import type { DieTeardown } from "./reports.ts";
 
 /**
  * Longest frame. The longest real one is a job of many arguments with long paths, below 256 KiB.
@@ -63,6 +64,11 @@ export type HostCalls = {
   readonly memory: {
     readonly request: { readonly die: number };
     readonly reply: { readonly freeBytes: number; readonly totalBytes: number };
+  };
+  /** Destroys what every die holds, then its context; the host ends by itself after the reply. */
+  readonly teardown: {
+    readonly request: object;
+    readonly reply: { readonly dies: readonly DieTeardown[] };
   };
 };
 

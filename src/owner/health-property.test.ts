@@ -138,7 +138,7 @@ for (const slot of ["sim", "direct"] as const) {
           assert.ok(read.ok && read.value.pass);
         }
         await checkStatus(bench);
-        owner.leave();
+        void owner.leave();
       }),
       { numRuns: 40 },
     );

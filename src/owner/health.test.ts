@@ -204,7 +204,7 @@ test("a die at work is not asked, and loss beside it does not take its work", as
 
 test("an owner that has left asks no die any more", async () => {
   const bench = await benchWith("direct", [0]);
-  bench.owner.leave();
+  void bench.owner.leave();
   bench.emit({ die: 0, xid: 79, text: "gone" });
   await bench.pass(5 * HEALTH_PERIOD_MS);
   assert.equal(bench.hosts(), 0);

@@ -120,7 +120,7 @@ export class Health {
   }
 
   #mayTouch(): boolean {
-    return !this.#isStopped && !this.#table.isLeaving;
+    return !this.#isStopped && this.#table.gate.touchRefusal() === null;
   }
 
   #plan(): void {
@@ -139,7 +139,8 @@ export class Health {
     const isRound = clock.nowMs() >= this.#nextRoundMs;
     if (isRound) this.#nextRoundMs = clock.nowMs() + HEALTH_PERIOD_MS;
     if (this.#mayTouch()) {
-      await Promise.all(this.#table.dies().map((die) => this.#lookAfter(die, isRound)));
+      const looks = this.#table.dies().map((die) => this.#lookAfter(die, isRound));
+      await this.#table.gate.during(Promise.all(looks));
     }
     this.#plan();
   }
@@ -215,7 +216,7 @@ export class Health {
       // Behind the window it says nothing now; whoever wants it next asks it first.
       if (!this.#table.windows.of(die.number).isMapped(die.number)) die.isReady = false;
     }
-    await Promise.all(dies.map((die) => this.#checkOrLook(die)));
+    await this.#table.gate.during(Promise.all(dies.map((die) => this.#checkOrLook(die))));
     this.#plan();
   }
 

@@ -26,6 +26,7 @@ import { MappedFiles } from "./host-mapped.ts";
 import { PinnedArena } from "./host-memory.ts";
 import { ModuleCache } from "./host-modules.ts";
 import type { JobCause, ModuleReference } from "./job.ts";
+import type { DieTeardown } from "./reports.ts";
 
 /**
  * How long the probe kernel may take. It writes 32 words; but the software GPU's first launch
@@ -114,6 +115,28 @@ export class HostDie {
     held?.free();
     this.#residents.set(name, made.value);
     return made;
+  }
+
+  /**
+   * Destroys everything that the die holds, what was made last first, and then the context. No job
+   * may be under way, and nothing is asked of the die any more.
+   */
+  teardown(): Omit<DieTeardown, "die"> {
+    const residents = [...this.#residents.values()];
+    this.#residents.clear();
+    for (const buffer of residents) buffer.free();
+    const buffers = [...residents, ...this.#shelf.clear()];
+    this.mapped.clear();
+    this.inputArena.clear();
+    this.outputArena.clear();
+    this.#staging?.free();
+    this.#events?.start.close();
+    this.#events?.end.close();
+    this.stream.close();
+    const modules = this.#modules.clear();
+    this.context.close();
+    const bytes = buffers.reduce((sum, buffer) => sum + buffer.bytes, 0);
+    return { modules, buffers: buffers.length, bytes };
   }
 
   /**

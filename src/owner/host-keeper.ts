@@ -4,6 +4,7 @@ import type { DeviceInfo } from "../gpu/mod.ts";
 import type { HostFailure } from "./frames.ts";
 import { openHostLink, type HostLauncher, type HostLink } from "./host-link.ts";
 import type { JobCause } from "./job.ts";
+import type { DieTeardown } from "./reports.ts";
 
 export type HostKeeperOptions = {
   readonly launch: HostLauncher;
@@ -15,6 +16,8 @@ export type HostKeeperOptions = {
   readonly onNote: (note: string) => void;
 };
 
+/** A host that is about to end, and what it has destroyed. */
+export type HostTeardown = { readonly link: HostLink; readonly dies: readonly DieTeardown[] };
 /** A host that was started to see what the driver counts by now. */
 export type Scout = { readonly link: HostLink; readonly devices: readonly DeviceInfo[] };
 
@@ -22,6 +25,8 @@ export class HostKeeper {
   readonly #options: HostKeeperOptions;
   #link: HostLink | null = null;
   #devices: readonly DeviceInfo[] | null = null;
+  /** Hosts whose process has not ended yet, the living one too. */
+  readonly #running = new Set<HostLink>();
   #condemned: JobCause | null = null;
 
   constructor(options: HostKeeperOptions) {
@@ -41,7 +46,7 @@ export class HostKeeper {
   /** The living host; one is started where there is none. */
   link(): HostLink {
     if (this.#link !== null) return this.#link;
-    return this.#adopt(openHostLink(this.#options.launch(), this.#options));
+    return this.#adopt(this.#open());
   }
 
   /**
@@ -49,7 +54,7 @@ export class HostKeeper {
    * once a process, so that only a new one counts a die that was bound since.
    */
   async scout(): Promise<Result<Scout, HostFailure>> {
-    const link = openHostLink(this.#options.launch(), this.#options);
+    const link = this.#open();
     const opened = await link.call("initialise", {});
     if (opened.ok) return ok({ link, devices: opened.value.devices });
     link.kill(opened.error.cause);
@@ -75,6 +80,13 @@ export class HostKeeper {
 
   get isCondemned(): boolean {
     return this.#condemned !== null;
+  }
+
+  #open(): HostLink {
+    const link = openHostLink(this.#options.launch(), this.#options);
+    this.#running.add(link);
+    void link.ended.then(() => this.#running.delete(link));
+    return link;
   }
 
   #adopt(link: HostLink): HostLink {
@@ -103,6 +115,26 @@ export class HostKeeper {
     if (this.#link !== link) return;
     link.kill(cause);
     this.#forget(link, cause);
+  }
+
+  /** Hosts whose process has not ended, those that were killed too. */
+  running(): readonly HostLink[] {
+    return [...this.#running];
+  }
+
+  /**
+   * Has the living host destroy what it holds and end by itself; then it is forgotten, and its end
+   * is no death. Null where there is none.
+   */
+  async teardown(): Promise<Result<HostTeardown, HostFailure> | null> {
+    const link = this.#link;
+    if (link === null) return null;
+    const done = await link.call("teardown", {});
+    if (!done.ok) return done;
+    if (this.#link === link) this.#link = null;
+    this.#devices = null;
+    this.#condemned = null;
+    return ok({ link, dies: done.value.dies });
   }
 
   #forget(link: HostLink, cause: JobCause): void {

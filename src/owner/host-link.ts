@@ -44,8 +44,10 @@ export type HostLink = {
   readonly start: (die: number, job: Job) => StartedJob;
   /** Ends the host; `cause` is what everything in flight is told. */
   readonly kill: (cause: JobCause) => void;
-  /** Settles when the host is gone. */
+  /** Settles when the host is of no use any more: it is gone, or was told to go. */
   readonly died: Promise<JobCause>;
+  /** Settles when its process has ended; with how, e.g. `was killed by SIGKILL`. */
+  readonly ended: Promise<string>;
 };
 
 /**
@@ -190,12 +192,13 @@ export function openHostLink(transport: HostTransport, options: HostLinkOptions)
       kill(deathCause(`sent what is no frame: ${String(error)}`, transport.pid));
     }
   });
-  transport.onEnd((how) => end(deathCause(how, transport.pid)));
+  const ended = endOf(transport, (how) => end(deathCause(how, transport.pid)));
 
   const { start, turnOf } = createStarter(clock, (body, finish) => send("start", body, finish));
   return {
     pid: transport.pid,
     died,
+    ended,
     kill,
     start,
     call: (call, body) => {
@@ -208,6 +211,16 @@ export function openHostLink(transport: HostTransport, options: HostLinkOptions)
       return answer as never;
     },
   };
+}
+
+/** Settles with how the process ended, once `onEnd` was told. */
+function endOf(transport: HostTransport, onEnd: (how: string) => void): Promise<string> {
+  return new Promise((resolve) => {
+    transport.onEnd((how) => {
+      onEnd(how);
+      resolve(how);
+    });
+  });
 }
 
 /** Takes what a host sends, and settles what it answers. Throws on what is no frame. */

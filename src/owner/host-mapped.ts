@@ -93,6 +93,11 @@ export class MappedFiles {
     }
   }
 
+  /** Lets go of all files. Nothing may be copying from or to any of them. */
+  clear(): void {
+    for (const mapped of this.#files.values()) this.#drop(mapped);
+  }
+
   #fileOf(path: string): MappedFile {
     const mapped = this.#files.get(path) ?? openFile(path);
     // The latest comes last, so that the sweep meets the oldest first.

@@ -61,6 +61,11 @@ export class PinnedArena {
     });
   }
 
+  /** Gives back everything. Nothing may be copying it. */
+  clear(): void {
+    for (const part of this.#parts.splice(0)) part.free();
+  }
+
   /** Gives back what is not kept between jobs. Nothing may be copying it. */
   trim(): void {
     for (const part of this.#parts.splice(KEPT_BYTES_MAX / NATIVE_VIEW_BYTES_MAX)) part.free();

@@ -59,6 +59,14 @@ export class ModuleCache {
     }
   }
 
+  /** Unloads them all; how many there were. */
+  clear(): number {
+    const loaded = [...this.#loaded.values()];
+    this.#loaded.clear();
+    for (const { module } of loaded) module.unload();
+    return loaded.length;
+  }
+
   /** Loads a text in place of the one that its path had before. */
   #take(
     { path, name, sha256: wanted }: ModuleReference,

@@ -70,7 +70,7 @@ for (const until of BRING_UP_STEPS) {
       first.script.steps.some((step) => step.startsWith("restore")),
       false,
     );
-    first.owner.leave();
+    void first.owner.leave();
     const second = createBoardBench({ slot: "sim", dies: 2, script: first.script });
     const rest = await climb(second);
     assert.equal(rest.outcome, "complete", second.lines.join("\n"));

@@ -54,12 +54,13 @@ function startHost(
   const mortal = createMortalClock(clock);
   let toOwner: (frame: Buffer) => void = () => undefined;
   let ended: (how: string) => void = () => undefined;
-  const kill = (): void => {
+  const end = (how: string): void => {
     if (!alive.delete(host)) return;
     mortal.end();
     options.onEnd?.(host);
-    void clock.turn().then(() => ended("was killed by SIGKILL"));
+    void clock.turn().then(() => ended(how));
   };
+  const kill = (): void => end("was killed by SIGKILL");
   const host: LocalHost = { pid, kill };
   /** Frames wait for the thread, which is held up by calls of the driver, and keep their order. */
   const carry = (deliver: () => void): void => {
@@ -73,6 +74,8 @@ function startHost(
     openGpu: () => openGpu(host),
     write: (frame) => carry(() => toOwner(frame)),
     clock: mortal.clock,
+    // After the reply, which takes the same way.
+    onTornDown: () => carry(() => end("ended with code 0")),
     ...(stagingBytes === undefined ? {} : { stagingBytes }),
     ...(onBug === undefined
       ? {}

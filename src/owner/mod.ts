@@ -59,10 +59,12 @@ export type {
 export {
   DIES_MAX,
   WORK_ITERS_MAX,
+  type DieTeardown,
   type DiscoveredDie,
   type Discovery,
   type DieState,
   type DieStatus,
+  type DrainReport,
   type FaultCount,
   type OnlineReport,
   type Owner,
@@ -74,6 +76,7 @@ export {
   type ReadReport,
   type SwapReport,
   type SwapTimes,
+  type TeardownReport,
   type WindowStatus,
   type WorkReport,
 } from "./reports.ts";

@@ -215,7 +215,7 @@ for (const slot of ["sim", "direct"] as const) {
           await take(bench, model, step, slot);
           await checkInvariants(bench, model, slot);
         }
-        bench.owner.leave();
+        await bench.owner.leave();
       }),
       { numRuns: 40 },
     );
@@ -348,7 +348,7 @@ for (const slot of ["sim", "direct"] as const) {
             assert.ok(read.ok && read.value.pass, `die ${die} works`);
           }
           assert.equal(script.closedContexts, 0);
-          owner.leave();
+          await owner.leave();
         },
       ),
       { numRuns: 15 },
@@ -375,7 +375,7 @@ test("dies that are not there, and reads of nothing, are refused with the mend n
   assert.ok((await owner.online(0)).ok);
   const nothing = await owner.read(0);
   assert.ok(!nothing.ok && nothing.error.code === "no_work");
-  owner.leave();
+  await owner.leave();
   const left = await owner.online(0);
   assert.ok(!left.ok && left.error.code === "leaving");
 });

@@ -19,6 +19,7 @@ import {
 } from "./job.ts";
 import type {
   DieStatus,
+  OnlineReport,
   Owner,
   OwnerRefusal,
   OwnerStatus,
@@ -27,6 +28,7 @@ import type {
   SwapReport,
   WorkReport,
 } from "./reports.ts";
+import { leave, teardown } from "./stop.ts";
 
 /** Makes the owner. It does nothing until asked: no host is started, no die is touched. */
 export function createOwner(
@@ -36,40 +38,72 @@ export function createOwner(
   },
 ): Owner {
   const table = new DieTable(options);
+  const { gate } = table;
+  let left: Promise<void> | null = null;
   const owner: Owner = {
     discover: () => table.discover(),
-    online: async (number) => {
-      const die = await table.dieOf(number);
-      if (!die.ok) return die;
-      if (die.value.isOnline) await table.health.check(die.value);
-      return table.bringOnline(die.value);
+    online: (number) => accept(table, `online ${String(number)}`, () => online(table, number)),
+    probe: (number) => accept(table, `probe ${String(number)}`, () => probe(table, number)),
+    swap: (number) => accept(table, `swap ${String(number)}`, () => swap(table, number)),
+    bindAll: async (numbers) => {
+      if (gate.workRefusal() === null) {
+        await gate.track("binding dies", bindAll(table, numbers), () => true);
+      }
     },
-    bindAll: (numbers) => bindAll(table, numbers),
-    probe: (number) => probe(table, number),
-    swap: (number) => swap(table, number),
     work: (number, seed, iters) =>
-      inTurn(table, number, () =>
-        work(table, number, workJob({ ...options, seed, iters }), { seed, iters }),
+      accept(table, `work ${String(number)}`, () =>
+        inTurn(table, number, () =>
+          work(table, number, workJob({ ...options, seed, iters }), { seed, iters }),
+        ),
       ),
-    read: (number) => inTurn(table, number, (die) => read(table, die)),
+    // No new work: what was accepted is read while the owner drains, and after that.
+    read: (number) =>
+      gate.track(
+        `read ${String(number)}`,
+        inTurn(table, number, (die) => read(table, die)),
+        isOk,
+      ),
     count: () => count(table),
     status: () => status(table),
     retry: (number) => table.wedges.allow(number),
     ladder: (climbOptions) => climbLadder(table, owner, climbOptions),
-    run: (number, job) => run(table, number, job),
-    leave: () => {
-      table.isLeaving = true;
-      table.health.stop();
-      const message = "the owner has left";
-      for (const keeper of table.keepers()) {
-        const link = keeper.current();
-        if (link !== null) keeper.kill(link, { name: "leaving", code: 0, call: "leave", message });
-      }
-      // After the die hosts: a driver that closes a die must still reach it through the slot.
-      table.options.board.leave();
+    run: async (number, job) => {
+      const name = `${job.entry} on die ${String(number)}`;
+      const refused = gate.workRefusal();
+      if (refused !== null) return refusedResult(refused);
+      return gate.track(name, run(table, number, job), ({ status: how }) => how === "ok");
     },
+    drain: (timeoutMs) => gate.drain(timeoutMs ?? null),
+    park: () => gate.park(),
+    resume: () => {
+      gate.resume();
+      table.restoreWanted();
+    },
+    teardown: () => teardown(table),
+    leave: () => (left ??= leave(table)),
   };
   return owner;
+}
+
+const isOk = ({ ok: isWell }: Result<unknown, unknown>): boolean => isWell;
+
+/** Does `task`, which a drain then waits for, or refuses it where no further work is taken. */
+async function accept<T>(
+  table: DieTable,
+  name: string,
+  task: () => Promise<Result<T, OwnerRefusal>>,
+): Promise<Result<T, OwnerRefusal>> {
+  return table.gate.workRefusal() ?? table.gate.track(name, task(), isOk);
+}
+
+async function online(
+  table: DieTable,
+  number: number,
+): Promise<Result<OnlineReport, OwnerRefusal>> {
+  const die = await table.dieOf(number);
+  if (!die.ok) return die;
+  if (die.value.isOnline) await table.health.check(die.value);
+  return table.bringOnline(die.value);
 }
 
 /** Does `task` once no other `work` or `read` of that die is under way. */
@@ -121,7 +155,7 @@ async function probe(table: DieTable, number: number): Promise<Result<ProbeRepor
   if (!driver.isLoaded()) {
     return refuse("not_online", "bring a first die online first: nvidia is not loaded");
   }
-  const lease = await table.windows.of(number).lease(number);
+  const lease = await table.lease(number);
   if (!lease.ok) return lease;
   try {
     const wasBound = driver.isBound(number);
@@ -140,7 +174,7 @@ async function swap(table: DieTable, number: number): Promise<Result<SwapReport,
   const startMs = table.options.clock.nowMs();
   const die = await table.dieOf(number);
   if (!die.ok) return die;
-  const lease = await table.windows.of(number).lease(number);
+  const lease = await table.lease(number);
   if (!lease.ok) return lease;
   lease.value.release();
   const elapsedMs = table.options.clock.nowMs() - startMs;
@@ -166,6 +200,7 @@ async function work(
     lease.release();
     return result;
   });
+  void table.gate.track(`the kernel on die ${number}`, finished, ({ status: how }) => how === "ok");
   const pending: PendingWork = { seed, iters, finished, lostCause: null, wasRead: false };
   die.pending = pending;
   const launched = await started.launched;
@@ -243,6 +278,8 @@ async function count(table: DieTable): Promise<Result<number, OwnerRefusal>> {
 }
 
 async function countDevices(table: DieTable, die: Die): Promise<Result<number, OwnerRefusal>> {
+  const refused = table.gate.touchRefusal();
+  if (refused !== null) return refused;
   const { keeper, number } = die;
   const link = keeper.link();
   if (!keeper.isInitialised()) {
@@ -270,7 +307,7 @@ async function status(table: DieTable): Promise<OwnerStatus> {
     cudaInitialised: table.keepers().some((keeper) => keeper.isInitialised()),
     swaps: windows.reduce((sum, { swaps }) => sum + swaps, 0),
     dies: dies.map((die) => dieStatus(table, die)),
-    mode: "serving",
+    mode: table.gate.mode,
     waiting: windows.reduce((sum, { waiting }) => sum + waiting, 0),
     swapTimes: table.windows.swapTimes(),
     policy: table.windows.policy,

@@ -154,6 +154,38 @@ export type DieStatus = {
  */
 export type OwnerMode = "serving" | "draining" | "drained" | "parked";
 
+/** What a drain found, and what became of it. */
+export type DrainReport = {
+  /**
+   * How far the owner has stopped by now: `drained`, or beyond; `draining` where the time given was
+   * over first; `serving` where `resume` was.
+   */
+  readonly mode: OwnerMode;
+  /** What was accepted before, and has ended since: well, or with an error or a refusal. */
+  readonly endedOk: number;
+  readonly endedBadly: number;
+  /** What is still under way, in words. */
+  readonly left: readonly string[];
+  readonly elapsedMs: number;
+};
+
+/** What a die held when it was torn down. */
+export type DieTeardown = {
+  readonly die: number;
+  readonly modules: number;
+  readonly buffers: number;
+  /** Of those buffers. */
+  readonly bytes: number;
+};
+
+/** What a teardown has destroyed. */
+export type TeardownReport = {
+  readonly dies: readonly DieTeardown[];
+  /** Die hosts that had something to destroy, and how each ended, e.g. `ended with code 0`. */
+  readonly hosts: readonly { readonly pid: number | null; readonly end: string }[];
+  readonly elapsedMs: number;
+};
+
 /** How long moves of the window took, their failures left out. */
 export type SwapTimes = {
   readonly count: number;
@@ -251,6 +283,23 @@ export type Owner = {
   readonly ladder: (options: LadderOptions) => Promise<LadderReport>;
   /** Runs any job on the die, bringing it online first where it is not. */
   readonly run: (die: number, job: Job) => Promise<JobResult>;
-  /** Leaves without teardown: nothing is destroyed or released, die hosts end by SIGKILL. */
-  readonly leave: () => void;
+  /**
+   * Takes no further work (refusal `draining`) and waits until what was accepted has ended, or for
+   * `timeoutMs`. Results can be read, and health goes on. A second call waits for the same end.
+   */
+  readonly drain: (timeoutMs?: number) => Promise<DrainReport>;
+  /** Drains, and from then on touches no die at all: no probe, swap or bring-up. */
+  readonly park: () => Promise<DrainReport>;
+  /** Serves again, from whatever level. What was torn down stays so until it is asked for. */
+  readonly resume: () => void;
+  /**
+   * Parks, then destroys buffers, modules and contexts, in this order, and has the die hosts end by
+   * themselves. `not_possible` behind a window.
+   */
+  readonly teardown: () => Promise<Result<TeardownReport, OwnerRefusal>>;
+  /**
+   * Leaves at once and without teardown: nothing is destroyed or released. Die hosts end by
+   * SIGKILL; once they have, or LEAVE_WAIT_MS are over, so does what the board has running.
+   */
+  readonly leave: () => Promise<void>;
 };

@@ -23,6 +23,8 @@ import { createLocalLauncher, type LocalLauncher } from "./local-host.ts";
 export type FakeGpuScript = {
   /** Polls of a stream or an event until a launch is done. */
   pollsPerLaunch: number;
+  /** No launch of this kernel ends; null: none is held up. */
+  heldKernel: string | null;
   /** The next launch fails with CUDA's 700 when it is polled. */
   isNextLaunchFaulty: boolean;
   /** The next launch never ends. */
@@ -42,6 +44,7 @@ export type FakeGpuScript = {
 
 export const createFakeScript = (): FakeGpuScript => ({
   pollsPerLaunch: 0,
+  heldKernel: null,
   isNextLaunchFaulty: false,
   isNextLaunchEndless: false,
   closedContexts: 0,
@@ -77,7 +80,7 @@ function beginLaunch(script: FakeGpuScript, launch: Launch): () => boolean {
   let pollsLeft = script.pollsPerLaunch;
   return () => {
     if (isFaulty) throw illegalAddress();
-    if (isEndless) return false;
+    if (isEndless || script.heldKernel === launch.kernel.name) return false;
     pollsLeft -= 1;
     return pollsLeft < 0;
   };

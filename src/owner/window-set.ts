@@ -90,6 +90,11 @@ export class WindowSet {
       }));
   }
 
+  /** Refuses who waits, and who comes from now on. */
+  close(refusal: Result<never, OwnerRefusal>): void {
+    for (const window of this.#windows.values()) window.close(refusal);
+  }
+
   /** Of all windows together; null where none was ever moved. */
   swapTimes(): SwapTimes | null {
     return swapTimesOf(this.all().map(({ swapLog }) => swapLog));

@@ -5,12 +5,14 @@ import type { CommandArgumentName } from "./command-arguments.ts";
 import {
   countLine,
   discoveryLines,
+  drainLine,
   onlineLine,
   probeLine,
   readLine,
   retryLine,
   statusLines,
   swapLine,
+  teardownLines,
   workLine,
 } from "./report-lines.ts";
 
@@ -101,9 +103,33 @@ export const COMMANDS: readonly Command[] = [
     run: runHelp,
   },
   {
-    names: ["shutdown", "quit"],
+    names: ["drain"],
     arguments: [],
-    summary: "leaves without teardown: nothing is destroyed, the slot stays mapped",
+    summary: "takes no further work, waits until what was accepted has ended; 'read' still works",
+    run: ({ owner, log }) => tell(log, owner.drain(), (report) => drainLine("drain", report)),
+  },
+  {
+    names: ["park"],
+    arguments: [],
+    summary: "drains, then touches no die at all: no probe, no swap, no bring-up",
+    run: ({ owner, log }) => tell(log, owner.park(), (report) => drainLine("park", report)),
+  },
+  {
+    names: ["resume"],
+    arguments: [],
+    summary: "takes work again after drain, park or teardown",
+    run: runResume,
+  },
+  {
+    names: ["teardown"],
+    arguments: [],
+    summary: "slot direct only: parks, then destroys contexts in order and ends the die hosts",
+    run: ({ owner, log }) => report(log, "teardown", owner.teardown(), teardownLines),
+  },
+  {
+    names: ["shutdown", "quit", "exit"],
+    arguments: [],
+    summary: "leaves at once, without teardown: nothing is destroyed, the slot stays mapped",
     run: runLeave,
   },
 ];
@@ -129,6 +155,22 @@ function helpLines(): string[] {
 
 async function runStatus({ owner, log }: CommandContext): Promise<CommandOutcome> {
   statusLines(await owner.status()).forEach(log);
+  return "continue";
+}
+
+function runResume({ owner, log }: CommandContext): Promise<CommandOutcome> {
+  owner.resume();
+  log("resume: OK (mode=serving)");
+  return Promise.resolve("continue");
+}
+
+/** Logs what came back of something that is never refused. */
+async function tell<T>(
+  log: Log,
+  answer: Promise<T>,
+  lineOf: (value: T) => string,
+): Promise<CommandOutcome> {
+  log(lineOf(await answer));
   return "continue";
 }
 

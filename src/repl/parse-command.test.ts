@@ -66,7 +66,7 @@ const BAD: readonly { line: string; code: CommandErrorCode; message: RegExp }[] 
     code: "surplus_argument",
     message: /surplus argument 'now'; usage: status$/,
   },
-  { line: "quit 1", code: "surplus_argument", message: /usage: shutdown\|quit$/ },
+  { line: "quit 1", code: "surplus_argument", message: /usage: shutdown\|quit\|exit$/ },
   {
     line: "online 99",
     code: "bad_argument",

@@ -4,6 +4,8 @@ import { leavingLine, type CommandContext, type CommandOutcome } from "./command
 import { parseCommand } from "./parse-command.ts";
 
 export type ReplOptions = CommandContext & {
+  /** Resolves with why where somebody asks to leave other than by a command, such as a signal. */
+  readonly asked: Promise<string>;
   readonly lines: AsyncIterable<InputLine>;
   /** What the first line calls source and log. */
   readonly sourceName: string;
@@ -18,19 +20,34 @@ const REFUSALS: Readonly<Record<LineRefusalCode, string>> = {
 };
 
 /**
- * Reads commands until one says to leave or the input ends. The owner is not told to leave: that is
- * the caller's, once the last line is out.
+ * Reads commands until one says to leave or the input ends. Nobody could read a result after that,
+ * so nothing is waited for. Where it is asked to leave, the command under way is the last one, and
+ * what was accepted ends first. The owner is not told to leave: that is the caller's, once the last
+ * line is out.
  */
 export async function runRepl(options: ReplOptions): Promise<void> {
-  const { lines, log, sourceName, logName } = options;
+  const { owner, log, sourceName, logName } = options;
   log(`owner REPL ready (fifo=${sourceName} log=${logName}) — type 'help'`);
-  let outcome: CommandOutcome = "continue";
-  for await (const line of lines) {
-    outcome = await executeLine(options, line);
-    if (outcome === "leave") break;
-  }
-  if (outcome === "continue") log(leavingLine("end of input"));
+  const reason = await executeLines(options);
+  if (reason.kind === "asked") await owner.drain();
+  if (reason.kind !== "command") log(leavingLine(reason.text));
   log("owner REPL exiting");
+}
+
+/** Why the loop has ended; a command has said so itself. */
+type Ending =
+  { readonly kind: "command" } | { readonly kind: "input" | "asked"; readonly text: string };
+
+async function executeLines(options: ReplOptions): Promise<Ending> {
+  const lines = options.lines[Symbol.asyncIterator]();
+  for (;;) {
+    // The one who asks goes first: more lines may be there already.
+    const next = await Promise.race([options.asked, lines.next()]);
+    if (typeof next === "string") return { kind: "asked", text: next };
+    if (next.done === true) return { kind: "input", text: "end of input" };
+    const outcome = await executeLine(options, next.value);
+    if (outcome === "leave") return { kind: "command" };
+  }
 }
 
 /** Does what one line says. Whatever is wrong with it is one line in the log. */

@@ -5,7 +5,9 @@
 import {
   WORK_ELEMENTS,
   type DieStatus,
+  type DieTeardown,
   type Discovery,
+  type DrainReport,
   type FaultCount,
   type OnlineReport,
   type OwnerStatus,
@@ -13,6 +15,7 @@ import {
   type ReadReport,
   type SwapReport,
   type SwapTimes,
+  type TeardownReport,
   type WindowStatus,
   type Wedge,
   type WorkReport,
@@ -80,6 +83,33 @@ export function retryLine(die: number, freed: readonly Wedge[]): string {
 
 export function countLine(count: number): string {
   return `count: cuDeviceGetCount = ${count} (${COUNT_MEANING})`;
+}
+
+/** Of `drain` and `park`; OK where all that was accepted has ended. */
+export function drainLine(command: string, report: DrainReport): string {
+  const { mode, endedOk, endedBadly, left, elapsedMs } = report;
+  const isStopped = mode === "drained" || mode === "parked";
+  const keys = `mode=${mode} ended_ok=${endedOk} ended_badly=${endedBadly} left=${left.length}`;
+  const head = `${command}: ${isStopped ? "OK" : "not stopped"}`;
+  return `${head} (${keys} elapsed_ms=${elapsedMs.toFixed(1)})`;
+}
+
+/** What was destroyed, and how each die host ended. */
+export function teardownLines({ dies, hosts, elapsedMs }: TeardownReport): string[] {
+  const sum = (of: (die: DieTeardown) => number): number =>
+    dies.reduce((total, die) => total + of(die), 0);
+  const [modules, buffers, bytes] = [
+    sum((die) => die.modules),
+    sum((die) => die.buffers),
+    sum((die) => die.bytes),
+  ];
+  const held = `dies=${dies.length} modules=${modules} buffers=${buffers} bytes=${bytes}`;
+  const clean = hosts.every(({ end }) => end === "ended with code 0");
+  return [
+    `teardown: ${clean ? "OK" : "not clean"} (${held} hosts=${hosts.length} ` +
+      `elapsed_ms=${elapsedMs.toFixed(1)})`,
+    ...hosts.map(({ pid, end }) => ` die host ${pid ?? -1} ${end}`),
+  ];
 }
 
 export function statusLines(status: OwnerStatus): string[] {

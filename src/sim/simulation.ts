@@ -161,7 +161,7 @@ class Simulation {
     const { machine, clock } = this.#world;
     const { owner } = await this.#world.running();
     const shown = machine.slots.map(({ occupant }) => occupant);
-    owner.leave();
+    await owner.leave();
     await clock.sleep(1);
     this.#checker.checkLeft(shown);
   }

@@ -37,7 +37,8 @@ await runProcess(process, {
     request.log("a bring-up step");
     const run = (_die: number, job: Job): Promise<JobResult> =>
       Promise.resolve(result ?? runFakeKernel(job, kernels ?? "right"));
-    const fake = createFakeOwner({ ...options, run });
+    const told = options.delayMs === undefined ? {} : { log: request.log };
+    const fake = createFakeOwner({ ...options, ...told, run });
     const status = (): never => {
       throw new Error("a bug\nin two lines");
     };

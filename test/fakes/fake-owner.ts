@@ -8,6 +8,7 @@ import {
   type Job,
   type JobResult,
   type Owner,
+  type OwnerMode,
   type OwnerRefusal,
 } from "../../src/owner/mod.ts";
 
@@ -18,6 +19,8 @@ export type FakeOwnerOptions = {
   readonly delayMs?: number;
   /** Makes every `read` find a wrong element, the control of `PASS`. */
   readonly isWrong?: boolean;
+  /** Takes a line as each call begins. */
+  readonly log?: (line: string) => void;
   readonly run?: (die: number, job: Job) => Promise<JobResult>;
 };
 
@@ -47,6 +50,8 @@ class InMemoryOwner implements FakeOwner {
   readonly #works = new Map<number, Work>();
   #occupant: number | null = null;
   #swaps = 0;
+  #mode: OwnerMode = "serving";
+  readonly #underWay = new Set<Promise<void>>();
 
   constructor(options: FakeOwnerOptions) {
     this.#options = options;
@@ -123,14 +128,8 @@ class InMemoryOwner implements FakeOwner {
       driverLoaded: this.#online.size > 0,
       cudaInitialised: this.#online.size > 0,
       dies: ALL.map((die) => this.#dieStatus(die)),
-      ...({
-        mode: "serving",
-        waiting: 0,
-        swapTimes: null,
-        policy: null,
-        windows: [],
-        faults: [],
-      } as const),
+      mode: this.#mode,
+      ...({ waiting: 0, swapTimes: null, policy: null, windows: [], faults: [] } as const),
     }));
 
   readonly run: Owner["run"] = (die, job) => {
@@ -151,8 +150,36 @@ class InMemoryOwner implements FakeOwner {
   readonly ladder: Owner["ladder"] = () =>
     this.#call("ladder", () => ({ rows: [], outcome: "complete", online: ALL }));
 
-  readonly leave = (): void => {
+  readonly drain: Owner["drain"] = async () => {
+    this.calls.push("drain");
+    const names = [...this.#underWay];
+    if (this.#mode === "serving") this.#mode = "draining";
+    await Promise.all(names);
+    if (this.#mode === "draining") this.#mode = "drained";
+    const ended = { endedOk: names.length, endedBadly: 0, left: [], elapsedMs: 1 };
+    return { mode: this.#mode, ...ended };
+  };
+
+  readonly park: Owner["park"] = async () => {
+    const drained = await this.drain();
+    this.#mode = "parked";
+    return { ...drained, mode: this.#mode };
+  };
+
+  readonly resume: Owner["resume"] = () => {
+    this.#mode = "serving";
+  };
+
+  readonly teardown: Owner["teardown"] = async () => {
+    await this.park();
+    const dies = [...this.#online].map((die) => ({ die, modules: 1, buffers: 3, bytes: 4096 }));
+    this.#online.clear();
+    return ok({ dies, hosts: [{ pid: 7, end: "ended with code 0" }], elapsedMs: 1 });
+  };
+
+  readonly leave = (): Promise<void> => {
     this.calls.push("leave");
+    return Promise.resolve();
   };
 
   #dieStatus(die: number): DieStatus {
@@ -182,7 +209,11 @@ class InMemoryOwner implements FakeOwner {
 
   async #call<T>(name: string, answer: () => T): Promise<T> {
     this.calls.push(`>${name}`);
-    await new Promise((resolve) => setTimeout(resolve, this.#options.delayMs ?? 0));
+    this.#options.log?.(`begun: ${name}`);
+    const wait = new Promise<void>((resolve) => setTimeout(resolve, this.#options.delayMs ?? 0));
+    this.#underWay.add(wait);
+    await wait;
+    this.#underWay.delete(wait);
     this.calls.push(`<${name}`);
     return answer();
   }

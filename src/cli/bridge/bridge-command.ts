@@ -48,7 +48,7 @@ export const bridgeCommand: CommandFunction<BridgeCommandFlags> = async (surroun
     const daemon = { surroundings, owner, bridge: bridge.value, log };
     return await serve(daemon, mailboxes.value, flags.once);
   } finally {
-    owner.leave();
+    await owner.leave();
   }
 };
 

@@ -10,6 +10,8 @@ const NONE: BridgeCommandFlags = {
   slot: "direct",
   stateDir: undefined,
   timeoutMs: 60_000,
+  holdMs: undefined,
+  waitMs: undefined,
   json: false,
   job: undefined,
   in: undefined,

@@ -31,9 +31,12 @@ export type EvidenceStep = {
 };
 
 /** The flags that choose the device, for a command that is started for its output. */
-export function ownerWords({ backend, dies, slot, timeoutMs }: OwnerFlags): readonly string[] {
+export function ownerWords(flags: OwnerFlags): readonly string[] {
+  const { backend, dies, slot, timeoutMs, holdMs, waitMs } = flags;
+  const word = (name: string, value: number | undefined): readonly string[] =>
+    value === undefined ? [] : [name, String(value)];
   return [
     ...["--backend", backend, "--slot", slot, "--timeout-ms", String(timeoutMs)],
-    ...(dies === undefined ? [] : ["--dies", String(dies)]),
+    ...[...word("--dies", dies), ...word("--hold-ms", holdMs), ...word("--wait-ms", waitMs)],
   ];
 }

@@ -12,7 +12,7 @@ export const nodes: Check = {
   id: "nodes",
   title: "/dev/nvidiactl, /dev/nvidia-uvm and a node for each bound die are there and open to us",
   scope: "gpu",
-  findings: ["node-missing", "node-denied", "node-wrong"],
+  findings: ["node-missing", "node-denied", "node-wrong", "node-cgroup"],
   run: (facts) => {
     // Without the driver nothing makes them; another check says that.
     if (facts.driver.state !== "live" || boundDies(facts).length === 0) return [];
@@ -61,7 +61,7 @@ function wrong(facts: Facts, node: DeviceNode): Finding | null {
       command: `rm ${node.path} && nvidia-modprobe -c 0 -u`,
     };
   }
-  if (node.mayOpen || node.path.endsWith("-tools")) return null;
+  if (node.mayOpen || node.path.endsWith("-tools")) return closed(node);
   return {
     id: "node-denied",
     severity: "problem",
@@ -69,6 +69,21 @@ function wrong(facts: Facts, node: DeviceNode): Finding | null {
     message: `this user may not open it (mode ${node.mode.toString(8).padStart(4, "0")})`,
     mend: "add the user to the node's group, or let the driver make nodes for all (0666)",
     command: `ls -l ${node.path}; id`,
+  };
+}
+
+/** The file's mode says yes, and the kernel no: a container's device rules. */
+function closed(node: DeviceNode): Finding | null {
+  const { opened, path } = node;
+  if (opened.state !== "failed" || (opened.code !== "EPERM" && opened.code !== "EACCES"))
+    return null;
+  return {
+    id: "node-cgroup",
+    severity: "problem",
+    subject: path,
+    message: `its mode lets us, and opening it fails with ${opened.code}: a device rule forbids it`,
+    mend: "allow the driver's devices in the control group (--device, DeviceAllow=char-nvidia rw)",
+    command: "cat /sys/fs/cgroup/devices/devices.list; systemctl show -p DevicePolicy,DeviceAllow",
   };
 }
 

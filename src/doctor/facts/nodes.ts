@@ -1,5 +1,6 @@
 /** The driver's device nodes in /dev, and the numbers that the kernel gave the drivers. */
 import type { MachineFiles } from "../machine-files.ts";
+import type { ProbeJob, Prober, ProbeResult } from "../prober.ts";
 
 export type DeviceNode = {
   /** E.g. `/dev/nvidia0`. */
@@ -10,6 +11,8 @@ export type DeviceNode = {
   /** Permission bits. */
   readonly mode: number;
   readonly mayOpen: boolean;
+  /** What came of opening it; not asked of the dies' own, since that starts them. */
+  readonly opened: ProbeResult;
 };
 
 export type NodeFacts = {
@@ -24,15 +27,23 @@ const NODE_NAME = /^nvidia(ctl|-uvm|-uvm-tools|\d{1,4})$/;
 /** A node in a recorded tree is a file that says so: it needs no rights to make. */
 const RECORDED_NODE = /^c (\d{1,4}) (\d{1,7})$/;
 
-export function readNodes(files: MachineFiles): NodeFacts {
-  const nodes = files
-    .names("dev")
-    .filter((name) => NODE_NAME.test(name))
-    .flatMap((name) => nodeAt(files, name) ?? []);
+/** Opening these two starts no die. */
+const OPENED: readonly string[] = ["nvidiactl", "nvidia-uvm"];
+
+export async function readNodes(files: MachineFiles, prober: Prober): Promise<NodeFacts> {
+  const names = files.names("dev").filter((name) => NODE_NAME.test(name));
+  const asked = OPENED.filter((name) => names.includes(name));
+  const jobs = asked.map((name): ProbeJob => ({ kind: "open", path: `dev/${name}` }));
+  const answers = jobs.length === 0 ? [] : await prober(jobs);
+  const nodes = names.flatMap((name) => {
+    const node = nodeAt(files, name);
+    const opened = answers[asked.indexOf(name)] ?? { state: "not_asked" };
+    return node === null ? [] : [{ ...node, opened }];
+  });
   return { nodes, majors: readMajors(files) };
 }
 
-function nodeAt(files: MachineFiles, name: string): DeviceNode | null {
+function nodeAt(files: MachineFiles, name: string): Omit<DeviceNode, "opened"> | null {
   const found = files.stat(`dev/${name}`);
   if (found === null) return null;
   const numbers = found.isCharacterDevice() ? numbersOf(found.rdev) : recorded(files, name);

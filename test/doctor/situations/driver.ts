@@ -355,6 +355,19 @@ export const DRIVER: readonly Situation[] = [
     ],
   },
   {
+    name: "a service whose device rules leave the driver out",
+    machine: change(K80_HOST, loads({ initCode: 100 }), {
+      probes: {
+        "open dev/nvidiactl": { state: "failed", code: "EPERM", message: "open: EPERM" },
+        "open dev/nvidia-uvm": { state: "opened" },
+      },
+    }),
+    finds: [
+      { id: "node-cgroup", about: "/dev/nvidiactl", says: ["EPERM", "DeviceAllow"] },
+      { id: "driver-no-start" },
+    ],
+  },
+  {
     name: "a node of an earlier load, whose major was given out anew",
     machine: change(K80_HOST, loads({ initCode: 999 }), {
       files: { "dev/nvidia-uvm": "c 236 0", "dev/nvidia0": "some text" },
