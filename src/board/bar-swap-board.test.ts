@@ -67,7 +67,7 @@ class Bench {
 
   /** The slot's calls so far. */
   slotCalls(): readonly string[] {
-    return this.kernel.steps.filter((step) => /^slot(Acquire|Release)/.test(step));
+    return this.kernel.steps.filter((step) => /^slotMove/.test(step));
   }
 
   /** Events that come within so long. */
@@ -112,7 +112,7 @@ test("a swap is a release and an acquire, and none for the die in the slot", asy
     await bench.succeeds(board.acquire(0));
     await bench.succeeds(board.acquire(0));
     assert.deepEqual(bench.slotCalls(), [
-      ...["slotAcquire 1", "slotRelease 1", "slotAcquire 0", "slotAcquire 0"],
+      ...["slotMove null 1", "slotMove 1 0", "slotMove null 0"],
     ]);
     assert.equal(bench.kernel.slot.acquires, 2);
     board.leave();
@@ -127,11 +127,11 @@ test("what a dead owner left in the slot is adopted: free for the same die", asy
     await bench.discover();
     assert.equal(bench.board.occupant(0), 2);
     await bench.succeeds(bench.board.acquire(2));
-    assert.deepEqual(bench.slotCalls(), ["slotAcquire 2"]);
+    assert.deepEqual(bench.slotCalls(), ["slotMove null 2"]);
     assert.equal(slot.holderPid, SLOT_PID);
     Object.assign(slot, { holderPid: 4000 });
     await bench.succeeds(bench.board.acquire(0));
-    assert.deepEqual(bench.slotCalls().slice(1), ["slotRelease 2", "slotAcquire 0"]);
+    assert.deepEqual(bench.slotCalls().slice(1), ["slotMove 2 0"]);
   });
 });
 
@@ -146,7 +146,7 @@ test("a living holder is refused by name, and one that goes is waited for", asyn
     assert.deepEqual(bench.slotCalls(), []);
     clock.after(500, () => tree.remove("proc/4000"));
     await bench.succeeds(board.acquire(0));
-    assert.deepEqual(bench.slotCalls(), ["slotRelease 1", "slotAcquire 0"]);
+    assert.deepEqual(bench.slotCalls(), ["slotMove 1 0"]);
   });
 });
 
@@ -194,10 +194,10 @@ test("a call that hangs is told with its process, and the next has another", asy
     const { board, kernel, tree } = bench;
     await bench.discover();
     addProcess(tree, { pid: SLOT_PID, command: "node", state: "D", open: ["/dev/bar_swap"] });
-    kernel.faults = { hangs: ({ call }) => call === "slotAcquire" };
+    kernel.faults = { hangs: ({ call }) => call === "slotMove" };
     const hung = await bench.settled(board.acquire(1));
     assert.ok(!hung.ok && hung.error.verdict === "hung" && hung.error.stepPid === SLOT_PID);
-    assert.match(hung.error.message, /slotAcquire did not come back .*pid 70001 \(node\), state D/);
+    assert.match(hung.error.message, /slotMove did not come back .*pid 70001 \(node\), state D/);
     // As a kernel would have it: the call goes through in the end, for a process that is stuck.
     Object.assign(kernel.slot, { occupant: 1, holderPid: SLOT_PID });
     kernel.faults = {};

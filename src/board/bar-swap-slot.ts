@@ -1,17 +1,24 @@
 /**
  * The bar_swap slot, over a process that holds its device. A move is a RELEASE of the die that is
- * in it and an ACQUIRE of the other. Nothing else is ever released, and the end of that process
- * releases nothing either.
+ * in it and an ACQUIRE of the other, in one step of that process. Nothing else is ever released,
+ * and the end of that process releases nothing either.
  */
 import { createMutex, err, ok, type EventClock } from "../base/mod.ts";
 import { BAR_SWAP_VERSION } from "./bar-swap-abi.ts";
-import type { BoardFailure, SlotView } from "./board.ts";
-import { boardStep, lost, refused, type StepOutcome, type StepTimeouts } from "./board-step.ts";
+import type { SlotView } from "./board.ts";
+import {
+  boardStep,
+  failedStep,
+  lost,
+  refused,
+  type StepOutcome,
+  type StepTimeouts,
+} from "./board-step.ts";
 import { parsePciAddress } from "./pci-address.ts";
 import { readPciFunction } from "./pci-function.ts";
 import { askPresence, type PresenceTools } from "./presence.ts";
 import { foreignHolder, type SlotHolder } from "./slot-holder.ts";
-import type { SlotBar, SlotDie, SlotQuery } from "./step-protocol.ts";
+import type { SlotBar, SlotDie, SlotMove, SlotQuery, StepError } from "./step-protocol.ts";
 import type { StepRunner } from "./step-runner.ts";
 
 export type SlotOptions = {
@@ -27,11 +34,14 @@ export type SlotOptions = {
 };
 
 /** How long a holder that is about to go is waited for: a killed owner's slot process ends then. */
-const HOLDER_GOES_MS = 2000;
+const HOLDER_GOES_MS = 5000;
 const HOLDER_POLL_MS = 50;
 
 /** More dies than any board has: what says more is not a bar_swap device. */
 const SLOT_DIES_MAX = 256;
+
+/** What an operator would call a move. */
+const MOVE = "ACQUIRE";
 
 /** What a look at the slot found that was not as we left it; null where it was. */
 export type SlotLoss = { readonly die: number; readonly text: string } | null;
@@ -81,16 +91,29 @@ export class BarSwapSlot {
       if (!query.ok) return query;
       const before = query.value.occupant;
       this.#occupant = before;
-      if (before !== null && before !== die) {
-        const released = await this.#ask("slotRelease", "RELEASE", { die: before });
-        if (!released.ok) return released;
-        this.#occupant = null;
-      }
-      const bar = await this.#ask("slotAcquire", "ACQUIRE", { die });
-      if (!bar.ok) return err(await this.#putBack(before, die, bar.error));
+      const from = before === die ? null : before;
+      const moved = await this.#ask("slotMove", MOVE, { from, to: die });
+      if (!moved.ok) return moved;
+      if ("refused" in moved.value) return this.#settleRefused(from, moved.value);
       this.#occupant = die;
-      return this.#verify(die, bar.value);
+      return this.#verify(die, moved.value.bar);
     });
+  }
+
+  /**
+   * The die before is in the slot again, unless that failed too: we never mean to leave with the
+   * slot free, which would take the bus from under a driver that still has the die open.
+   */
+  #settleRefused(
+    from: number | null,
+    { refused: error, lost: backError }: Extract<SlotMove, { readonly refused: StepError }>,
+  ): StepOutcome<never> {
+    const failure = failedStep({ name: MOVE }, error);
+    this.#occupant = backError === null ? from : null;
+    if (from === null) return err(failure);
+    const now =
+      backError === null ? "is back in the slot" : `did not come back: ${backError.message}`;
+    return err({ ...failure, message: `${failure.message}; die ${from} ${now}` });
   }
 
   /** Looks at the slot; tells where it is not as we left it. */
@@ -154,7 +177,7 @@ export class BarSwapSlot {
     return foreignHolder(root, { holderPid, ownPid: holder.pid() }, devicePath);
   }
 
-  #ask<K extends "slotDie" | "slotAcquire" | "slotRelease" | "slotRead">(
+  #ask<K extends "slotDie" | "slotMove" | "slotRead">(
     call: K,
     name: string,
     body: Parameters<typeof boardStep<K>>[2],
@@ -162,18 +185,6 @@ export class BarSwapSlot {
     const { holder, timeouts } = this.#options;
     const timeoutMs = call === "slotDie" ? timeouts.slotQueryMs : timeouts.slotMoveMs;
     return boardStep(holder, { call, name, timeoutMs }, body);
-  }
-
-  /**
-   * After a failed ACQUIRE: the die that was there comes back, so that we never leave with the slot
-   * free, which would take the bus from under a driver that still has the die open.
-   */
-  async #putBack(before: number | null, die: number, failure: BoardFailure): Promise<BoardFailure> {
-    if (failure.verdict !== "refused" || before === null || before === die) return failure;
-    const back = await this.#ask("slotAcquire", "ACQUIRE", { die: before });
-    if (back.ok) this.#occupant = before;
-    const now = back.ok ? "is back in the slot" : `did not come back: ${back.error.message}`;
-    return { ...failure, message: `${failure.message}; die ${before} ${now}` };
   }
 
   /** The die must answer, and the kernel must have its BAR1 where the slot says that it is. */

@@ -1,7 +1,7 @@
 /** Steps as the board takes them: named, timed, and their failures in the board's own words. */
 import { err, type Result } from "../base/mod.ts";
 import type { BoardFailure } from "./board.ts";
-import type { StepCall, StepCalls } from "./step-protocol.ts";
+import type { StepCall, StepCalls, StepError } from "./step-protocol.ts";
 import type { StepFailure, StepRunner } from "./step-runner.ts";
 
 /**
@@ -58,14 +58,21 @@ export type StepAt<K extends StepCall> = {
   readonly meanings?: Readonly<Record<string, string>>;
 };
 
+/** A step that the system turned down, as the board tells it. */
+export function failedStep(
+  at: Pick<StepAt<StepCall>, "name" | "meanings">,
+  error: StepError,
+): BoardFailure {
+  const mend = at.meanings?.[error.code] ?? MENDS[error.code];
+  const message = mend === undefined ? error.message : `${error.message}; ${mend}`;
+  return { verdict: "refused", call: at.name, message };
+}
+
 function boardFailureOf(at: StepAt<StepCall>, failure: StepFailure): BoardFailure {
   const call = at.name;
   switch (failure.kind) {
-    case "failed": {
-      const mend = at.meanings?.[failure.code] ?? MENDS[failure.code];
-      const message = mend === undefined ? failure.message : `${failure.message}; ${mend}`;
-      return { verdict: "refused", call, message };
-    }
+    case "failed":
+      return failedStep(at, failure);
     case "hung": {
       const { message, pid } = failure;
       return { verdict: "hung", call, message, ...(pid === null ? {} : { stepPid: pid }) };

@@ -89,7 +89,7 @@ export {
 export { boardEventOf, pciSlot, XidScanner, type XidSighting } from "./xid.ts";
 export { mendOf, XIDS, xidOf, type Xid, type XidClass, type XidMend } from "./xid-catalogue.ts";
 export { createStepLauncher } from "./step-process.ts";
-export type { StepQuestion } from "./step-protocol.ts";
+export type { StepAnswer, StepQuestion, StepReady } from "./step-protocol.ts";
 export { createStepRunner, type StepFailure, type StepLauncher } from "./step-runner.ts";
 export { createStepServer, type SlotDevice } from "./step-server.ts";
 export { BLOCKED_OVERRIDE } from "./driver-override.ts";

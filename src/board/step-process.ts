@@ -24,11 +24,14 @@ function launch([program, ...args]: readonly [string, ...string[]], log: Log): S
   createInterface({ input: stderr }).on("line", (line) => {
     log(`step process ${String(pid)}: ${line}`);
   });
+  const lines = createInterface({ input: stdout });
   return {
     pid,
     send: (question) => void stdin.write(`${JSON.stringify(question)}\n`),
+    onReady: (listener) => void lines.once("line", listener),
     onAnswer: (listener) => {
-      createInterface({ input: stdout }).on("line", (line) => listener(answerOf(line)));
+      // The first line is not an answer.
+      lines.once("line", () => lines.on("line", (line) => listener(answerOf(line))));
     },
     onEnd: (listener) => {
       child.once("error", (error) => listener(`did not start: ${error.message}`));

@@ -20,8 +20,11 @@ export type StepCalls = {
   /** The slot's calls: include/holdfast/bar_swap.h. The device is opened by the first of them. */
   readonly slotQuery: { request: object; reply: SlotQuery };
   readonly slotDie: { request: { die: number }; reply: SlotDie };
-  readonly slotAcquire: { request: { die: number }; reply: SlotBar };
-  readonly slotRelease: { request: { die: number }; reply: object };
+  /**
+   * RELEASE of the die in the slot, where it is another one, and ACQUIRE. One step, so that an
+   * owner that ends in the middle does not leave the slot free.
+   */
+  readonly slotMove: { request: { from: number | null; to: number }; reply: SlotMove };
   /** Bytes of BAR1 of the die in the slot, in base64. */
   readonly slotRead: { request: { offset: number; bytes: number }; reply: { bytes: string } };
 };
@@ -39,6 +42,11 @@ export type SlotQuery = {
 export type SlotDie = { readonly address: string; readonly bar1Bytes: string };
 export type SlotBar = { readonly bar1Address: string; readonly bar1Bytes: string };
 
+export type SlotMove =
+  | { readonly bar: SlotBar }
+  /** It could not be acquired. `lost`: nor could the one before, which was released for it. */
+  | { readonly refused: StepError; readonly lost: StepError | null };
+
 export type StepCall = keyof StepCalls;
 export type StepRequest<K extends StepCall = StepCall> = StepCalls[K]["request"];
 export type StepReply<K extends StepCall = StepCall> = StepCalls[K]["reply"];
@@ -53,6 +61,8 @@ export type StepError = {
 };
 
 export type StepQuestion = { readonly id: number; readonly call: StepCall; readonly body: unknown };
+/** The first line of a step process, once it takes questions. */
+export type StepReady = { readonly ready: true };
 export type StepAnswer =
   | { readonly id: number; readonly reply: unknown }
   | { readonly id: number; readonly error: StepError };

@@ -82,3 +82,34 @@ test("no more processes are left behind than a few, until some of them are gone"
     assert.ok((await settled(runner.run("read", { path: "file" }, 10))).ok);
   });
 });
+
+test("to leave ends a step at once, but not a move of the slot in its middle", async () => {
+  for (const [call, body, counts] of [
+    ["read", { path: "stuck" }, { launched: 1, abandoned: 1, closed: 0 }],
+    ["slotMove", { from: null, to: 0 }, { launched: 1, abandoned: 0, closed: 1 }],
+  ] as const) {
+    await withBench(async ({ kernel, runner, settled }) => {
+      kernel.faults = { hangs: () => true };
+      const step = runner.run(call, body, 1000);
+      await settled(Promise.resolve());
+      runner.end();
+      const ended = await settled(step);
+      assert.ok(!ended.ok && ended.error.kind === "ended");
+      assert.deepEqual(kernel.counts, counts);
+    });
+  }
+});
+
+test("a process that starts slowly is not said to hang, and one that never starts is", async () => {
+  await withBench(async ({ kernel, clock, runner, settled }) => {
+    kernel.startsWhen = clock.sleep(20_000);
+    assert.ok((await settled(runner.run("read", { path: "file" }, 1000))).ok);
+    assert.equal(clock.nowMs(), 20_000);
+  });
+  await withBench(async ({ kernel, clock, runner, settled }) => {
+    kernel.startsWhen = new Promise(() => undefined);
+    const hung = await settled(runner.run("read", { path: "file" }, 1000));
+    assert.ok(!hung.ok && hung.error.kind === "hung");
+    assert.equal(clock.nowMs(), 61_000);
+  });
+});

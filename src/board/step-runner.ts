@@ -11,12 +11,14 @@ import type { StepAnswer, StepCall, StepCalls, StepError, StepQuestion } from ".
 export type StepTransport = {
   readonly pid: number | null;
   readonly send: (question: StepQuestion) => void;
+  /** Called once it takes questions; what it is asked before waits for that. */
+  readonly onReady: (listener: () => void) => void;
   readonly onAnswer: (listener: (answer: StepAnswer) => void) => void;
   /** Called once, when the process has ended; says how, e.g. `was killed by SIGBUS`. */
   readonly onEnd: (listener: (how: string) => void) => void;
   /** Sends SIGKILL to it and to what it has started, and does not wait for either. */
   readonly abandon: () => void;
-  /** Lets it end once it has nothing to do. */
+  /** Lets it end once it has done what it was asked. */
   readonly close: () => void;
 };
 
@@ -52,8 +54,15 @@ export type StepRunnerOptions = {
 /** Processes left behind before we refuse to leave more: something is badly wrong by then. */
 const STUCK_MAX = 8;
 
+/** How long a process may take until it takes questions; it is 40 ms on an idle machine. */
+const START_MS_MAX = 60_000;
+
 /** A question that is out. */
-type Pending = { readonly id: number; readonly settle: (answer: PendingAnswer) => void };
+type Pending = {
+  readonly id: number;
+  readonly call: StepCall;
+  readonly settle: (answer: PendingAnswer) => void;
+};
 type PendingAnswer = Result<unknown, StepFailure>;
 
 export function createStepRunner(options: StepRunnerOptions): StepRunner {
@@ -70,6 +79,9 @@ class Runner {
   readonly #turn = createMutex();
   readonly #stuck = new Set<number>();
   #transport: StepTransport | null = null;
+  /** Resolves once the process takes questions. */
+  #whenReady: () => void = () => undefined;
+  #isReady = false;
   #pending: Pending | null = null;
   #stopIdle: () => void = () => undefined;
   #nextId = 1;
@@ -102,7 +114,9 @@ class Runner {
   end(): void {
     this.#hasEnded = true;
     this.#stopIdle();
-    this.#transport?.abandon();
+    // Between its RELEASE and its ACQUIRE a move would leave the slot free: it is not cut in two.
+    if (this.#pending?.call === "slotMove") this.#transport?.close();
+    else this.#transport?.abandon();
     this.#transport = null;
     this.#pending?.settle(err({ kind: "ended", message: "we are leaving" }));
   }
@@ -113,13 +127,22 @@ class Runner {
     timeoutMs: number,
   ): Promise<PendingAnswer> {
     return new Promise((resolve) => {
-      const stopTimer = this.#options.clock.after(timeoutMs, () => {
+      const { clock } = this.#options;
+      const giveUp = (): void => {
         this.#pending?.settle(err(this.#leaveBehind(transport, question.call, timeoutMs)));
-      });
+      };
+      // A busy machine may take long to start a process, and no step has begun to hang by then.
+      let stopTimer = clock.after(this.#isReady ? timeoutMs : START_MS_MAX + timeoutMs, giveUp);
+      this.#whenReady = (): void => {
+        stopTimer();
+        stopTimer = clock.after(timeoutMs, giveUp);
+      };
       this.#pending = {
         id: question.id,
+        call: question.call,
         settle: (answer) => {
           this.#pending = null;
+          this.#whenReady = (): void => undefined;
           stopTimer();
           resolve(answer);
         },
@@ -132,6 +155,12 @@ class Runner {
     if (this.#transport !== null) return this.#transport;
     const transport = this.#options.launch();
     this.#transport = transport;
+    this.#isReady = false;
+    transport.onReady(() => {
+      if (this.#transport !== transport) return;
+      this.#isReady = true;
+      this.#whenReady();
+    });
     transport.onAnswer((answer) => {
       if (this.#transport !== transport || this.#pending?.id !== answer.id) return;
       if ("error" in answer) this.#pending.settle(err({ kind: "failed", ...answer.error }));

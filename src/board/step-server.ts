@@ -8,6 +8,7 @@ import { readConfig } from "./pci-function.ts";
 import type {
   SlotBar,
   SlotDie,
+  SlotMove,
   SlotQuery,
   StepAnswer,
   StepCall,
@@ -69,11 +70,7 @@ export function createStepServer(
     program: ({ path, args }) => runProgram(path, args),
     slotQuery: () => slot().query(),
     slotDie: ({ die }) => slot().die(die),
-    slotAcquire: ({ die }) => slot().acquire(die),
-    slotRelease: ({ die }) => {
-      slot().release(die);
-      return {};
-    },
+    slotMove: ({ from, to }) => moveSlot(slot(), from, to),
     slotRead: ({ offset, bytes }) => ({
       bytes: Buffer.from(slot().read(offset, bytes)).toString("base64"),
     }),
@@ -85,6 +82,25 @@ export function createStepServer(
       return { id, error: stepErrorOf(error) };
     }
   };
+}
+
+/** The die that was in the slot comes back where the other cannot be mapped. */
+function moveSlot(device: SlotDevice, from: number | null, to: number): SlotMove {
+  if (from !== null) device.release(from);
+  try {
+    return { bar: device.acquire(to) };
+  } catch (error) {
+    return { refused: stepErrorOf(error), lost: from === null ? null : putBack(device, from) };
+  }
+}
+
+function putBack(device: SlotDevice, die: number): StepError | null {
+  try {
+    device.acquire(die);
+    return null;
+  } catch (error) {
+    return stepErrorOf(error);
+  }
 }
 
 /**

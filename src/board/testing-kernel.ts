@@ -30,10 +30,12 @@ export type KernelFaults = {
 
 export type TreeKernel = {
   faults: KernelFaults;
-  /** What was asked for, in order: the call and its arguments as JSON, e.g. `slotAcquire 1`. */
+  /** What was asked for, in order: the call and its arguments as JSON, e.g. `slotMove null 1`. */
   readonly steps: string[];
   readonly slot: TreeSlot;
   readonly launch: StepLauncher;
+  /** When a step process takes questions; at once unless a test says otherwise. */
+  startsWhen: Promise<void>;
   /** How many step processes were started, and how many were abandoned. */
   readonly counts: { launched: number; abandoned: number; closed: number };
 };
@@ -59,6 +61,7 @@ export function createTreeKernel(tree: SysTree, dies: readonly string[]): TreeKe
     steps: [],
     slot: { dies, version: 1, occupant: null, holderPid: null, acquires: 0 },
     launch: () => launchLocal(tree, kernel),
+    startsWhen: Promise.resolve(),
     counts: { launched: 0, abandoned: 0, closed: 0 },
   };
   return kernel;
@@ -78,8 +81,9 @@ function launchLocal(tree: SysTree, kernel: TreeKernel): StepTransport {
     send: (question) => {
       kernel.steps.push(stepText(question));
       if (kernel.faults.hangs?.(question) === true) return;
-      queueMicrotask(() => listener(serve(question)));
+      void kernel.startsWhen.then(() => listener(serve(question)));
     },
+    onReady: (ready) => void kernel.startsWhen.then(ready),
     onAnswer: (to) => (listener = to),
     onEnd: () => undefined,
     abandon: () => {

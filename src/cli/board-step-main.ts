@@ -8,7 +8,13 @@
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { createStepServer, openBarSwap, type StepQuestion } from "../board/mod.ts";
+import {
+  createStepServer,
+  openBarSwap,
+  type StepAnswer,
+  type StepQuestion,
+  type StepReady,
+} from "../board/mod.ts";
 
 /** sysexits.h: EX_SOFTWARE. */
 const EXIT_BUG = 70;
@@ -29,12 +35,17 @@ const answer = createStepServer({
 });
 const questions = createInterface({ input: process.stdin });
 questions.on("line", (line) => {
-  const reply = answer(JSON.parse(line) as StepQuestion);
-  writeAll(1, Buffer.from(`${JSON.stringify(reply)}\n`));
+  say(answer(JSON.parse(line) as StepQuestion));
 });
 questions.on("close", () => process.kill(process.pid, "SIGKILL"));
+say({ ready: true });
 
-/** stdout is a pipe that nobody else writes to; a reader that is gone ends us through stdin. */
-function writeAll(file: number, bytes: Buffer): void {
-  for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done);
+/** A line for the owner. One that is gone ends us: through stdin, or here. */
+function say(line: StepAnswer | StepReady): void {
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+  try {
+    for (let done = 0; done < bytes.length;) done += writeSync(1, bytes, done);
+  } catch {
+    process.kill(process.pid, "SIGKILL");
+  }
 }

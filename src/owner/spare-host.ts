@@ -6,8 +6,11 @@
 import type { EventClock } from "../base/mod.ts";
 import type { HostLauncher, HostTransport } from "./host-link.ts";
 
-/** The reserve waits for this long, so that it does not compete with a bring-up under way. */
-const SPARE_DELAY_MS = 1000;
+/**
+ * The reserve waits for this long, so that it does not compete with a bring-up under way, which
+ * takes seconds where the machine is slow.
+ */
+const SPARE_DELAY_MS = 10_000;
 
 /** A launcher that hands out the reserve where it is up, and starts a new one some time later. */
 export function createSpareLauncher(launch: HostLauncher, clock: EventClock): HostLauncher {

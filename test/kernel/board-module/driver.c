@@ -3,7 +3,7 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/pci.h>
-#include <linux/sched/signal.h>
+#include <linux/wait.h>
 
 #include "driver.h"
 
@@ -27,7 +27,21 @@ module_param(probe_errno, int, 0644);
 MODULE_PARM_DESC(probe_errno, "every probe fails with this, e.g. -5; 0: none does");
 
 static bool probe_stall;
-module_param(probe_stall, bool, 0644);
+static DECLARE_WAIT_QUEUE_HEAD(stall_wait);
+
+static int stall_set(const char *value, const struct kernel_param *parameter)
+{
+	int result = param_set_bool(value, parameter);
+
+	wake_up_all(&stall_wait);
+	return result;
+}
+
+static const struct kernel_param_ops stall_operations = {
+	.set = stall_set,
+	.get = param_get_bool,
+};
+module_param_cb(probe_stall, &stall_operations, &probe_stall, 0644);
 MODULE_PARM_DESC(probe_stall, "a probe hangs until this is cleared; SIGKILL does not end it");
 
 static int load_errno;
@@ -41,8 +55,7 @@ static int hf_probe(struct pci_dev *die, const struct pci_device_id *id)
 	probes++;
 	if (READ_ONCE(probe_delay_ms))
 		msleep(READ_ONCE(probe_delay_ms));
-	while (READ_ONCE(probe_stall))
-		schedule_timeout_uninterruptible(HZ / 50);
+	wait_event(stall_wait, !READ_ONCE(probe_stall));
 	if (READ_ONCE(probe_errno))
 		return READ_ONCE(probe_errno);
 	result = pci_enable_device_mem(die);

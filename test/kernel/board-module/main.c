@@ -3,7 +3,7 @@
 #include <linux/delay.h>
 #include <linux/log2.h>
 #include <linux/module.h>
-#include <linux/sched/signal.h>
+#include <linux/wait.h>
 
 #include "board.h"
 
@@ -25,7 +25,21 @@ module_param(slot_delay_ms, uint, 0644);
 MODULE_PARM_DESC(slot_delay_ms, "how long ACQUIRE and RELEASE take");
 
 static uint slot_stall;
-module_param(slot_stall, uint, 0644);
+static DECLARE_WAIT_QUEUE_HEAD(stall_wait);
+
+static int stall_set(const char *value, const struct kernel_param *parameter)
+{
+	int result = param_set_uint(value, parameter);
+
+	wake_up_all(&stall_wait);
+	return result;
+}
+
+static const struct kernel_param_ops stall_operations = {
+	.set = stall_set,
+	.get = param_get_uint,
+};
+module_param_cb(slot_stall, &stall_operations, &slot_stall, 0644);
 MODULE_PARM_DESC(slot_stall, "calls that hang until this is cleared: 1 ACQUIRE, 2 RELEASE");
 
 static bool slot_stall_killable;
@@ -40,11 +54,11 @@ int hf_hold_up(u32 call)
 
 	if (delay_ms)
 		msleep(delay_ms);
-	while (READ_ONCE(slot_stall) & call) {
-		if (!READ_ONCE(slot_stall_killable))
-			schedule_timeout_uninterruptible(HZ / 50);
-		else if (schedule_timeout_killable(HZ / 50), fatal_signal_pending(current))
+	if (READ_ONCE(slot_stall_killable)) {
+		if (wait_event_killable(stall_wait, !(READ_ONCE(slot_stall) & call)))
 			return -EINTR;
+	} else {
+		wait_event(stall_wait, !(READ_ONCE(slot_stall) & call));
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { untilTrue } from "./until.ts";
 
 /** What slot-check left loaded, with these. */
 export const DIES = 4;
@@ -71,8 +72,25 @@ export function resetBoard(): void {
   setBoard("slot_delay_ms", 0);
   setBoard("present", ALL_PRESENT);
   setBoard("slot_lose", 1);
-  if (Array.from({ length: DIES }, (_, die) => die).some((die) => !existsSync(dieFile(die, "")))) {
-    writeFileSync("/sys/bus/pci/rescan", "1");
+  writeFileSync("/sys/bus/pci/rescan", "1");
+  const dies = Number(readFileSync(parameterFile("hf_board", "dies"), "utf8"));
+  for (let die = 0; die < dies; die++) writeFileSync(dieFile(die, "driver_override"), "\n");
+}
+
+/** Takes the board away, once nobody has the slot open: a killed process has for a moment. */
+export async function unloadBoard(): Promise<void> {
+  await untilTrue(() => tryTo("rmmod", "hf_board"));
+}
+
+export function loadBoard(dies: number): void {
+  execFileSync("insmod", ["/mnt/hf_board.ko", `dies=${dies}`], { stdio: "pipe" });
+}
+
+function tryTo(program: string, ...args: string[]): boolean {
+  try {
+    execFileSync(program, args, { stdio: "pipe" });
+    return true;
+  } catch {
+    return false;
   }
-  for (let die = 0; die < DIES; die++) writeFileSync(dieFile(die, "driver_override"), "\n");
 }

@@ -1,26 +1,15 @@
-/** `holdfast bridge` in the guest, over the module's mailbox, as anybody would start it. */
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
+/** `holdfast bridge` in the guest, over the module's mailbox. */
 import { fileURLToPath } from "node:url";
+import { GuestCommand } from "./guest-command.ts";
 import { MAILBOX } from "./mailbox-module.ts";
-
-const PROGRAM = fileURLToPath(new URL("../../../../bin/holdfast.js", import.meta.url));
 
 /** Holds base.ptx, the module that the tests launch from. */
 export const MODULES = fileURLToPath(new URL("../../../../kernels", import.meta.url));
 
 const STATE = "/tmp/holdfast-state";
 
-/** A start takes 10 s under emulation, on a busy host many times that. */
-const READY_TIMEOUT_MS = 90_000;
-
 export class GuestBridge {
-  readonly #child: ChildProcess;
-  readonly #closed: Promise<unknown>;
-  readonly #jobLines: string[] = [];
-  readonly #logLines: string[] = [];
-  #onLine: () => void = () => undefined;
+  readonly #command: GuestCommand;
 
   private constructor() {
     const files = ["job", "in", "out", "done"].flatMap((name) => [
@@ -28,13 +17,7 @@ export class GuestBridge {
       `${MAILBOX}/cuda_bridge_${name}`,
     ]);
     const owner = ["--backend", "soft", "--dies", "1", "--state-dir", STATE];
-    const flags = ["bridge", ...files, "--modules", MODULES, ...owner];
-    this.#child = spawn(process.execPath, [PROGRAM, ...flags], {
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    this.#closed = once(this.#child, "close");
-    this.#follow(this.#child.stdout, this.#jobLines);
-    this.#follow(this.#child.stderr, this.#logLines);
+    this.#command = new GuestCommand(["bridge", ...files, "--modules", MODULES, ...owner]);
   }
 
   /** Starts one and waits until it serves. */
@@ -46,56 +29,29 @@ export class GuestBridge {
 
   /** The greppable line of each executed job. */
   get jobLines(): readonly string[] {
-    return this.#jobLines;
+    return this.#command.output;
   }
 
   get logLines(): readonly string[] {
-    return this.#logLines;
+    return this.#command.errors;
   }
 
   get isRunning(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null;
+    return this.#command.isRunning;
   }
 
   /** Waits for a log line, one that came already included. */
   async untilLogged(pattern: RegExp): Promise<void> {
-    await this.#until(this.#logLines, pattern);
+    await this.#command.untilLine(pattern);
   }
 
   /** Waits for a job line: it is printed right after the done record was written. */
   async untilJobLine(pattern: RegExp): Promise<void> {
-    await this.#until(this.#jobLines, pattern);
+    await this.#command.untilLine(pattern);
   }
 
   /** As a power cut does to it. */
   async kill(): Promise<void> {
-    this.#child.kill("SIGKILL");
-    await this.#closed;
-  }
-
-  #follow(stream: NodeJS.ReadableStream | null, lines: string[]): void {
-    if (stream === null) throw new Error("spawned with a pipe");
-    createInterface({ input: stream }).on("line", (line) => {
-      lines.push(line);
-      this.#onLine();
-    });
-  }
-
-  async #until(lines: readonly string[], pattern: RegExp): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      const fail = (why: string): void => {
-        clearTimeout(timer);
-        const all = [...this.#logLines, ...this.#jobLines].join("\n");
-        reject(new Error(`no line like ${String(pattern)}: ${why}\n${all}`));
-      };
-      const timer = setTimeout(() => fail("timed out"), READY_TIMEOUT_MS);
-      this.#child.once("close", () => fail("the daemon ended"));
-      this.#onLine = (): void => {
-        if (!lines.some((line) => pattern.test(line))) return;
-        clearTimeout(timer);
-        resolve();
-      };
-      this.#onLine();
-    });
+    await this.#command.kill();
   }
 }

@@ -32,6 +32,9 @@ const NO_ANSWER_MS = 400;
 /** Work of about a second under emulation, in one kernel. */
 const SLOW_ITERS = 100_000;
 
+/** The timeout of part board, in guest/run.sh. */
+const BOARD_WAIT_MS = 540_000;
+
 const LOCKDOWN = "/sys/kernel/security/lockdown";
 
 export function registerLifetimeTests(context: GuestContext): void {
@@ -104,6 +107,9 @@ function registerLockdownTest(context: GuestContext): void {
       t.skip("this kernel has no lockdown");
       return;
     }
+    // The board's tests run beside these, and could not go on under it.
+    const boardEnded = process.env["BOARD_ENDED"];
+    if (boardEnded !== undefined) await untilTrue(() => existsSync(boardEnded), BOARD_WAIT_MS);
     // What is open before stays open; nothing can be opened for writing afterwards.
     setBehaviour({ wait_ms: NO_ANSWER_MS });
     const launchLockedDown = await prepareLaunch();

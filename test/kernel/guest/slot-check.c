@@ -3,7 +3,9 @@
  * Holdfast's: what its board rests on is held true here first. Runs as root in the guest, with
  * test/kernel/board-module loaded and no die in the slot.
  *
- * Prints a line a check, `ok` or `not ok`; ends with 0 where all are ok.
+ * Prints a line a check, `ok` or `not ok`; ends with 0 where all are ok. For the other tests,
+ * `slot-check fill` writes each die's content into its BAR1, and `slot-check hold DIE` acquires the
+ * die, says so, and stays; `slot-check query` prints what QUERY gives.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -347,9 +349,37 @@ static void check_hangs(void)
     check(acquire(0) == 0 && release(0) == 0, "and the slot is free again");
 }
 
-int main(void)
+static int hold(uint32_t die)
 {
+    int result = acquire(die);
+
+    printf("%s\n", result == 0 ? "held" : strerror(result));
+    fflush(stdout);
+    while (result == 0)
+        pause();
+    return 1;
+}
+
+static int print_query(void)
+{
+    struct hf_bar_swap_query found = query();
+
+    printf("{\"occupant\":%d,\"holderPid\":%d,\"acquires\":%llu}\n", found.occupant,
+           found.holder_pid, (unsigned long long)found.acquires);
+    return found.version == HF_BAR_SWAP_VERSION ? 0 : 1;
+}
+
+int main(int count, char **arguments)
+{
+    const char *mode = count > 1 ? arguments[1] : "check";
+
+    if (strcmp(mode, "fill") == 0)
+        return fill(0) && fill(1) && fill(2) && fill(3) ? 0 : 1;
     slot = open(HF_BAR_SWAP_PATH, O_RDWR | O_CLOEXEC);
+    if (strcmp(mode, "hold") == 0 && count == 3)
+        return hold((uint32_t)atoi(arguments[2]));
+    if (strcmp(mode, "query") == 0)
+        return print_query();
     check(slot >= 0, "%s opens", HF_BAR_SWAP_PATH);
     if (slot < 0)
         return 1;

@@ -9,10 +9,10 @@ const LOOK_MS = 10;
 export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, ms));
 
-export async function untilTrue(isTrue: () => boolean): Promise<void> {
+export async function untilTrue(isTrue: () => boolean, timeoutMs = WAIT_MS_MAX): Promise<void> {
   const start = performance.now();
   while (!isTrue()) {
-    assert.ok(performance.now() - start < WAIT_MS_MAX, "waited in vain");
+    assert.ok(performance.now() - start < timeoutMs, "waited in vain");
     await pause(LOOK_MS);
   }
 }
