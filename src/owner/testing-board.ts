@@ -29,6 +29,8 @@ export type BoardScript = {
   /** Kernels that are launched do not end. */
   isHeld: boolean;
   readonly livePids: Set<number>;
+  /** Why the journal takes nothing; null: it does. */
+  journalError: string | null;
 };
 
 export type BoardBench = {
@@ -70,6 +72,7 @@ export function createBoardBench(options: {
     wrong: new Set(),
     isHeld: false,
     livePids: new Set(),
+    journalError: null,
   };
   const listeners = new Set<(event: BoardEvent) => void>();
   const { launch, killAll, alive } = createLocalLauncher({
@@ -82,7 +85,12 @@ export function createBoardBench(options: {
     launchHost: launch,
     baseModule: { name: "base.ptx", path: import.meta.filename },
     log: (line) => void lines.push(line),
-    journal: { write: (entry) => void entries.push(entry) },
+    journal: {
+      write: (entry) => {
+        if (script.journalError !== null) return err(script.journalError);
+        return ok(void entries.push(entry));
+      },
+    },
     clock,
     windowPolicy: { minimumHoldMs: 0, maximumWaitMs: 50 },
     workTimeoutMs: 600_000,
