@@ -14,6 +14,8 @@ export type ProcessOptions = {
   /** Of package.json, which names the version. */
   readonly packagePath: string;
   readonly openOwner: OpenOwner;
+  /** Absolute path of the base payload, kernels/base.ptx. */
+  readonly basePayload: string;
   /** The words that start this program; its arguments follow. */
   readonly program: readonly [string, ...string[]];
 };
@@ -70,6 +72,7 @@ function surroundingsOf(process: NodeJS.Process, options: ProcessOptions): Surro
     exit: (code) => process.exit(code),
     openOwner: options.openOwner,
     program: options.program,
+    basePayload: options.basePayload,
     environment: options.environment,
     host: {
       nodeVersion: process.version,

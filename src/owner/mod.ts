@@ -31,6 +31,7 @@ export {
 } from "./local-host.ts";
 export type { RungOutcome } from "./bring-up-rung.ts";
 export type { LadderOptions, LadderReport, LadderRow } from "./ladder.ts";
+export { HEALTH_PERIOD_MS } from "./health.ts";
 export { createOwner } from "./owner.ts";
 export { Wedges, type Wedge } from "./wedge.ts";
 export { createSpareLauncher } from "./spare-host.ts";
