@@ -17,8 +17,8 @@ export type LineSink = {
   /** False once the reader is gone for good; what is written then is dropped. */
   readonly isOpen: () => boolean;
   /**
-   * Why a line could not be kept (`ENOSPC`, `EFBIG`, …), the first time that it happened; null where
-   * all were taken. A reader that left or stood still does not count: it chose to.
+   * Why a line could not be kept (`ENOSPC`, `EFBIG`, …), the first time that it happened; null
+   * where all were taken. A reader that left or stood still does not count: it chose to.
    */
   readonly failure: () => string | null;
 };
