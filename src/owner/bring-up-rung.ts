@@ -186,7 +186,7 @@ const stoppedCause = (step: BringUpStep): JobCause => ({
 export function refusalOf({ step, cause }: BringUpFailure): OwnerRefusal {
   if (cause.name === WEDGED_BEFORE) return { code: "wedged_before", message: cause.message };
   const message = `${step}: ${describeCause(cause)}`;
-  if (cause.name === NOT_JOURNALLED) return { code: "bring_up_failed", message };
+  if (cause.name === NOT_JOURNALLED) return { code: "not_journalled", message };
   if (step === "acquire") return { code: "slot_failed", message };
   return { code: step === "initialise" ? "no_device" : "bring_up_failed", message };
 }

@@ -245,7 +245,7 @@ test("a rung that cannot be journalled is not climbed, and the owner goes on", a
   const before = [...script.steps];
   script.journalError = "write /state/bring-up.journal: no space left on device";
   const online = await bench.take(owner.online(1));
-  assert.ok(!online.ok && online.error.code === "bring_up_failed");
+  assert.ok(!online.ok && online.error.code === "not_journalled");
   assert.match(online.error.message, /acquire.*no space left on device.*make room/);
   assert.deepEqual(script.steps, before, "no step of the board was taken");
   assert.equal((await climb(bench)).outcome, "failed");

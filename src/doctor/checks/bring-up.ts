@@ -33,8 +33,9 @@ function findingOf({ line, how }: Interruption, facts: Facts): Finding {
     severity: isSimulated ? "note" : severity,
     subject: `die ${line.die}`,
     message:
-      `rung '${line.step}' of ${isSimulated ? "simulated " : ""}${die} (${describeStep(line.step)}) was begun at ${line.time} ` +
-      `by pid ${line.pid} and came to no end: ${what}`,
+      `rung '${line.step}' of ${isSimulated ? "simulated " : ""}${die} ` +
+      `(${describeStep(line.step)}) was begun at ${line.time} by pid ${line.pid} ` +
+      `and came to no end: ${what}`,
     mend: adviceFor(line.step, how),
     command: commandFor({ line, how }, facts),
   };
