@@ -11,7 +11,7 @@ import type { Check } from "../check.ts";
 import type { DieFacts, Facts } from "../facts.ts";
 import type { LogLine } from "../facts/kernel-log-facts.ts";
 import type { Finding } from "../finding.ts";
-import { counted, isCounted } from "./wanted.ts";
+import { counted, isCounted, startedLibcuda } from "./wanted.ts";
 
 /** From so many Xids on a die is in trouble, whatever they say. */
 const STORM_COUNT = 100;
@@ -123,7 +123,10 @@ function offBus(sightings: readonly Seen[]): readonly Finding[] {
   }));
 }
 
-/** Of a die that the driver counts now, it is a story of the past. */
+/**
+ * Of a die that the driver counts now, it is a story of the past. Where nobody started the driver,
+ * as behind a window, it may be one.
+ */
 function initFailed(facts: Facts, sightings: readonly Seen[]): readonly Finding[] {
   const found = sightings.filter(({ kind }) => kind === "init_failed");
   return [...groupBy(found, dieOf)].map(([die, seen]) => {
@@ -131,7 +134,7 @@ function initFailed(facts: Facts, sightings: readonly Seen[]): readonly Finding[
     const isWell = known !== undefined && isCounted(facts, known);
     return {
       id: "log-init-failed",
-      severity: isWell ? "note" : "problem",
+      severity: isWell ? "note" : startedLibcuda(facts) === null ? "warning" : "problem",
       subject: die,
       message:
         `the driver failed to start it, ${counted(seen.length, "time")}${lastText(seen)}` +

@@ -8,6 +8,8 @@ import {
   K80_HOST,
   K80_SLOT,
   loads,
+  loadsOnly,
+  PLAIN,
 } from "../machines.ts";
 import { change, type Change, type Machine } from "../machine-tree.ts";
 import { endpointResource, FLAGS, pciFunction, range } from "../pci-tree.ts";
@@ -59,11 +61,40 @@ const OLD_DESKTOP: Machine = change(K80_HOST, {
   },
 });
 
+const DIE_FOLDER = ["sys/devices", ...gk210(1).above, DIE].join("/");
+
+const power = (attribute: string, value: string): Change => ({
+  files: { [`${DIE_FOLDER}/${attribute}`]: `${value}\n` },
+});
+
 export const BUS: readonly Situation[] = [
   {
     name: "a die fell off the bus",
     machine: change(K80_HOST, ONE_COUNTED, pciFunction(gk210(1, { isOffBus: true }))),
     finds: [{ id: "die-off-bus", about: DIE, says: ["all ones", "GK210 (Tesla K80)"] }, UNBOUND],
+  },
+  {
+    name: "a laptop's GPU that is switched off, without a driver",
+    machine: change(
+      PLAIN,
+      pciFunction(gk210(1, { isOffBus: true })),
+      power("power_state", "D3cold"),
+    ),
+    finds: [
+      { id: "die-asleep", about: DIE, says: ["D3cold"], severity: "note", command: null },
+      { id: "module-not-loaded", severity: "warning" },
+      { id: "libcuda-missing", severity: "warning" },
+    ],
+  },
+  {
+    name: "a die that the driver has put to sleep is not woken",
+    machine: change(K80_HOST, loadsOnly(), power("power/runtime_status", "suspended")),
+    finds: [{ id: "die-asleep", about: DIE, says: ["suspended"], severity: "note" }],
+  },
+  {
+    name: "a die that is awake, as sysfs shows it",
+    machine: change(K80_HOST, power("power_state", "D0"), power("power/runtime_status", "active")),
+    finds: [],
   },
   {
     name: "a die whose configuration space does not answer",
