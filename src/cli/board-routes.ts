@@ -6,6 +6,7 @@ import type { DoctorFlags } from "./doctor-command.ts";
 import { fit } from "./fit.ts";
 import { accepted, OUTPUT_FLAGS, OWNER_FLAGS } from "./flags.ts";
 import type { LadderFlags } from "./ladder-command.ts";
+import type { SimFlags } from "./sim-command.ts";
 import { SLOTS } from "./open-owner.ts";
 import { parseWhole } from "./size.ts";
 
@@ -92,8 +93,56 @@ const doctor: Command<CliContext> = buildCommand<DoctorFlags, [], CliContext>({
   loader: async () => fit((await import("./doctor-command.ts")).doctorCommand),
 });
 
+/** Seeds are exact as numbers. */
+const SEED_MAX = Number.MAX_SAFE_INTEGER;
+
+/** A day's worth. */
+const RUNS_MAX = 10_000_000;
+
+const sim: Command<CliContext> = buildCommand<SimFlags, [], CliContext>({
+  docs: {
+    brief: "run the owner on a simulated machine with faults, and check its invariants",
+    fullDescription: [
+      "Plays a scenario in virtual time: boards, dies, latencies, faults, clients. Owner, windows",
+      "and die hosts are the real code; board, driver and GPUs are simulated. The same seed gives",
+      "the same log. One seed is replayed with its log; with --runs many, and a table. Without",
+      "--scenario everything goes wrong on two boards of two dies (docs/SIMULATOR.md).",
+      "Exit code 1 where an invariant broke, or a request was never answered.",
+    ].join("\n"),
+  },
+  parameters: {
+    flags: {
+      scenario: {
+        kind: "parsed",
+        parse: (text: string) => text,
+        optional: true,
+        placeholder: "FILE",
+        brief: "what is simulated, e.g. examples/scenarios/k80-box.json",
+      },
+      seed: {
+        kind: "parsed",
+        parse: (text: string): number => accepted(parseWhole(text, 0, SEED_MAX)),
+        default: "0",
+        placeholder: "S",
+        brief: "which run; the first one with --runs",
+      },
+      runs: {
+        kind: "parsed",
+        parse: (text: string): number => accepted(parseWhole(text, 1, RUNS_MAX)),
+        optional: true,
+        placeholder: "N",
+        brief: "run the seeds S to S+N-1 and print a table",
+      },
+      json: OUTPUT_FLAGS.json,
+      verbose: { ...OUTPUT_FLAGS.verbose, brief: "with --json: the log of the run as well" },
+    },
+  },
+  loader: async () => fit((await import("./sim-command.ts")).simCommand),
+});
+
 /** By the name that the parser looks up. */
 export const BOARD_COMMANDS: Readonly<Record<string, Command<CliContext>>> = {
   doctor,
   ladder,
+  sim,
 };

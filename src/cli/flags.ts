@@ -25,6 +25,7 @@ export type OwnerFlags = {
   readonly slot: (typeof SLOTS)[number];
   readonly stateDir: string | undefined;
   readonly timeoutMs: number;
+  readonly scenario?: string | undefined;
   readonly holdMs: number | undefined;
   readonly waitMs: number | undefined;
 };
@@ -66,6 +67,13 @@ export const OWNER_FLAGS: FlagParametersForType<OwnerFlags, CliContext> = {
     default: String(TIMEOUT_MS_DEFAULT),
     placeholder: "MS",
     brief: "longest time that a kernel may run; then its die host is replaced",
+  },
+  scenario: {
+    kind: "parsed",
+    parse: (text) => text,
+    optional: true,
+    placeholder: "FILE",
+    brief: "with --slot sim: the machine, its latencies and its faults (docs/SIMULATOR.md)",
   },
   // Their defaults are the owner's, which is not loaded for --help.
   holdMs: {

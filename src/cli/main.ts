@@ -6,7 +6,10 @@ import { runProcess } from "./run-process.ts";
 // From dist/src/cli.
 const pathOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
+const basePayload = pathOf("../../../kernels/base.ptx");
+
 await runProcess(process, {
+  basePayload,
   words: process.argv.slice(2),
   environment: process.env,
   temporaryDirectory: tmpdir(),
@@ -19,7 +22,7 @@ await runProcess(process, {
       dieHostCommand: [process.execPath, ...process.execArgv, pathOf("./die-host-main.js")],
       boardStepCommand: [process.execPath, ...process.execArgv, pathOf("./board-step-main.js")],
       pid: process.pid,
-      basePayload: pathOf("../../../kernels/base.ptx"),
+      basePayload,
       now: () => new Date(),
     });
     return openOwner(request);

@@ -22,6 +22,8 @@ export type OwnerRequest = {
    * is found. Null, or left out: it does not. Refused where the backend is not `soft`.
    */
   readonly fault?: { readonly kind: "wrong-element"; readonly seed: number } | null;
+  /** With slot `sim`: the file that says what machine is simulated. Left out: a calm one. */
+  readonly scenario?: string | undefined;
   /** Takes what the owner does, a line a step, and what isBackendNote tells apart. */
   readonly log: Log;
 };

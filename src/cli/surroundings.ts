@@ -41,6 +41,8 @@ export type Surroundings = {
   /** Ends the process now; nothing runs after it. */
   readonly exit: (code: number) => never;
   readonly openOwner: OpenOwner;
+  /** Absolute path of the base payload, kernels/base.ptx. */
+  readonly basePayload: string;
   /** The words that start this program; its arguments follow. */
   readonly program: readonly [string, ...string[]];
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -6,7 +6,9 @@ import {
   createBarSwapBoard,
   createDirectBoard,
   createSimBoard,
+  createSimMachine,
   createStepLauncher,
+  openSimBoard,
   type Board,
   type DirectHardware,
 } from "../board/mod.ts";
@@ -17,6 +19,8 @@ import {
   DEFAULT_WINDOW_POLICY,
 } from "../owner/mod.ts";
 import { openBringUpRecord } from "./bring-up-record.ts";
+import { machineInRealTime } from "../sim/mod.ts";
+import { readScenario } from "./scenario-file.ts";
 import type { OpenOwner, OwnerRequest, OwnerRequestError } from "./open-owner.ts";
 
 /** Dies of the software GPU and of the simulated board, unless one says otherwise. */
@@ -40,18 +44,19 @@ export type WiringOptions = {
 export function createOpenOwner(options: WiringOptions): OpenOwner {
   const { dieHostCommand, basePayload, now } = options;
   return (request) => {
-    const { backend, dies, log, timeoutMs, stateDirectory, fault = null } = request;
+    const { backend, log, timeoutMs, stateDirectory, fault = null } = request;
     if (fault !== null && backend !== "soft") {
       const message = `faults are made in the software GPU only: use --backend soft`;
       return Promise.resolve(err({ code: "not_supported", message }));
     }
     const board = boardFor(request, options);
     if (!board.ok) return Promise.resolve(board);
-    const hostFlags = ["--backend", backend, "--dies", String(dies ?? DIES_DEFAULT)];
+    const { hostDies } = board.value;
+    const hostFlags = ["--backend", backend, "--dies", String(hostDies)];
     if (fault !== null) hostFlags.push("--fault", `${fault.kind}:${fault.seed}`);
     const launchHost = createHostLauncher({ command: [...dieHostCommand, ...hostFlags], log });
     const owner = createOwner({
-      board: board.value,
+      board: board.value.board,
       log,
       clock: systemClock,
       workTimeoutMs: timeoutMs,
@@ -67,20 +72,51 @@ export function createOpenOwner(options: WiringOptions): OpenOwner {
   };
 }
 
+/** A board, and how many dies a software GPU is to have for it. */
+type WiredBoard = { readonly board: Board; readonly hostDies: number };
+
 function boardFor(
-  { slot, dies, log }: OwnerRequest,
+  request: OwnerRequest,
   options: WiringOptions,
-): Result<Board, OwnerRequestError> {
+): Result<WiredBoard, OwnerRequestError> {
+  const { slot, dies, log, scenario } = request;
+  const hostDies = dies ?? DIES_DEFAULT;
+  if (scenario !== undefined) return scenarioBoard(request, scenario);
   switch (slot) {
     case "direct":
-      return ok(createDirectBoard({ dies, hardware: directHardware(log, options) }));
+      return ok({
+        board: createDirectBoard({ dies, hardware: directHardware(log, options) }),
+        hostDies,
+      });
     case "sim": {
-      const count = dies ?? DIES_DEFAULT;
-      return ok(createSimBoard({ dies: count, clock: systemClock, acquireMs: SIM_ACQUIRE_MS }));
+      const clock = systemClock;
+      const board = createSimBoard({ dies: hostDies, clock, acquireMs: SIM_ACQUIRE_MS });
+      return ok({ board, hostDies });
     }
-    case "bar_swap":
-      return barSwapBoard(log, options);
+    case "bar_swap": {
+      const board = barSwapBoard(log, options);
+      return board.ok ? ok({ board: board.value, hostDies }) : board;
+    }
   }
+}
+
+/** The board of a scenario's machine, in real time and with real die hosts. */
+function scenarioBoard(
+  { slot, dies, log }: OwnerRequest,
+  path: string,
+): Result<WiredBoard, OwnerRequestError> {
+  const refuse = (message: string): Result<never, OwnerRequestError> =>
+    err({ code: "not_supported", message });
+  if (slot !== "sim") return refuse("a scenario is of a simulated machine: use --slot sim");
+  if (dies !== null) return refuse("the scenario says how many dies there are: leave out --dies");
+  const scenario = readScenario(path);
+  if (!scenario.ok) return refuse(scenario.error);
+  const { spec, leftOut } = machineInRealTime(scenario.value.machine);
+  if (leftOut.length > 0)
+    log(`scenario ${path}: only 'holdfast sim' plays the faults ${leftOut.join(", ")}`);
+  const machine = createSimMachine({ spec, clock: systemClock });
+  const board = openSimBoard(machine, systemClock);
+  return ok({ board, hostDies: spec.boards * spec.diesPerBoard });
 }
 
 /** The machine's own file system, and nothing that stands for it. */

@@ -99,6 +99,8 @@ export type Facts = {
   readonly runtime: RuntimeFacts;
   readonly environment: Environment;
   readonly dies: readonly DieFacts[];
+  /** Addresses of all PCI functions. */
+  readonly functions: readonly string[];
   readonly bridges: readonly BridgeFacts[];
   readonly rootWindows: readonly RootWindow[];
   readonly driver: DriverFacts;

@@ -82,6 +82,7 @@ export async function gatherFacts(options: GatherOptions): Promise<Facts> {
     runtime,
     environment,
     dies,
+    functions: functions.map(({ name }) => name),
     bridges: readBridges(files, functions),
     rootWindows: dies.length === 0 ? [] : readRootWindows(files),
     driver,

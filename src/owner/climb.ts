@@ -5,7 +5,7 @@ import { refusalOf, rung, skipRung, type BringUpFailure } from "./bring-up-rung.
 import type { Die, Residence } from "./die.ts";
 import { HOST_REPLACED, type DieTable } from "./die-table.ts";
 import type { JobCause } from "./job.ts";
-import type { OwnerRefusal } from "./reports.ts";
+import type { DieState, OwnerRefusal } from "./reports.ts";
 import type { Lease } from "./window.ts";
 
 /** Preconditions: the die is not online, and nobody else climbs for it. */
@@ -37,14 +37,32 @@ async function climbLeased(
   die.state = "in-slot";
   const bound = await bindLeased(table, die);
   if (!bound.ok) return bound;
+  // Another request's bind may have failed while this one waited for its turn, and said so.
+  if (stateOf(die) !== "in-slot") die.state = "in-slot";
   die.state = "bound";
   const resident = await makeResidentCounted(table, die);
   if (!resident.ok) return resident;
+  if (stateOf(die) !== "bound") return err(lostMeanwhile(die));
   die.residence = resident.value;
   die.state = "online";
   die.isReady = true;
   return ok(undefined);
 }
+
+/** Read anew at each call: it changes while a climb waits. */
+const stateOf = (die: Die): DieState => die.state;
+
+const lostMeanwhile = (die: Die): BringUpFailure => ({
+  step: "probe",
+  kind: "refused",
+  verdict: null,
+  cause: {
+    name: "lost_meanwhile",
+    code: 0,
+    call: "online",
+    message: `it was lost while it came up: ${die.lastCause?.message ?? "no cause was told"}`,
+  },
+});
 
 /**
  * Binds the die that is in the window. What is known of one that did not get to the driver depends

@@ -173,6 +173,16 @@ test("a lost slot loses its dies and frees the window; they come back on demand"
   assert.equal((await statusOf(bench)).activeDie, 1);
 });
 
+test("a slot that is lost again, in the same words and at once, is as lost as before", async () => {
+  const bench = await benchWith("sim", [0, 1]);
+  for (let times = 0; times < 2; times++) {
+    bench.emit({ die: 1, kind: "slot_lost", text: "the window shows no die" });
+    await bench.pass(10);
+    assert.equal((await statusOf(bench)).activeDie, null);
+    assert.ok((await bench.take(bench.owner.work(1, 1, 1))).ok);
+  }
+});
+
 test("a die at work is not asked, and loss beside it does not take its work", async () => {
   const bench = await benchWith("sim", [0, 1]);
   bench.script.isHeld = true;

@@ -199,9 +199,11 @@ export class Health {
   #notice(event: BoardEvent): void {
     const named = this.#table.dies().find(({ number }) => number === event.die) ?? null;
     const name = event.kind === "xid" ? `xid ${String(event.xid)}` : event.kind;
-    if (!this.#table.noteFault(named, name, event.text)) return;
-    this.#table.options.log(eventLine(event));
+    const isNew = this.#table.noteFault(named, name, event.text);
+    if (isNew) this.#table.options.log(eventLine(event));
     if (!this.#mayTouch()) return;
+    // A window that is lost a second time is told in the same words, and is as lost as before.
+    if (!isNew && event.kind !== "slot_lost") return;
     const kind = event.kind === "xid" ? xidOf(event.xid ?? -1).class : "die";
     if (kind === "application" || kind === "notice") return;
     // What names no die may be any of them: all are asked, and none is condemned by it.

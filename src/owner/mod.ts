@@ -31,12 +31,13 @@ export {
 } from "./local-host.ts";
 export type { RungOutcome } from "./bring-up-rung.ts";
 export type { LadderOptions, LadderReport, LadderRow } from "./ladder.ts";
+export { HEALTH_PERIOD_MS } from "./health.ts";
 export { createOwner } from "./owner.ts";
 export { Wedges, type Wedge } from "./wedge.ts";
 export { createSpareLauncher } from "./spare-host.ts";
 export type { OwnerOptions } from "./die-table.ts";
 export { patternType, SCALAR_BYTES } from "./pattern-source.ts";
-export { DEFAULT_WINDOW_POLICY, type WindowPolicy } from "./window.ts";
+export { createSingleWindow, DEFAULT_WINDOW_POLICY, type WindowPolicy } from "./window.ts";
 export { catalogueOperation, launchShape, type CatalogueKernel, type Dim3 } from "../gpu/mod.ts";
 export type {
   ByteSource,

@@ -3,9 +3,14 @@
  * disk show from outside. The machine itself tells of what hardware would not stand (a context
  * touched outside the window, the driver loaded twice, a move under a kernel); the rest is here.
  */
-import type { SimObservation, SimStepName, SimViolation } from "../board/mod.ts";
-import { overridesOf, type SimMachine } from "../board/mod.ts";
-import type { BringUpStep, OwnerStatus } from "../owner/mod.ts";
+import {
+  overridesOf,
+  type SimMachine,
+  type SimObservation,
+  type SimStepName,
+  type SimViolation,
+} from "../board/mod.ts";
+import { HEALTH_PERIOD_MS, type BringUpStep, type OwnerStatus } from "../owner/mod.ts";
 import type { SimContext, SimGpus } from "./sim-gpus.ts";
 import type { SimJournal } from "./sim-journal.ts";
 
@@ -27,7 +32,7 @@ const DRIVER_STEPS: readonly SimStepName[] = ["block", "modprobe", "unblock", "b
  * How long a die in the window may be told to be ready that would fail its probe: one interval of
  * the owner's health checks, and the probe itself with what it waits for.
  */
-const READY_LAG_MS_MAX = 60_000;
+const READY_LAG_MS_MAX = HEALTH_PERIOD_MS + 30_000;
 
 /** How far two times may differ that are to be equal. */
 const ROUNDING_MS = 1e-6;
@@ -54,6 +59,10 @@ export class Checker {
   /** By board: when its window came to a die. */
   readonly #arrivals = new Map<number, { readonly die: number; readonly atMs: number }>();
   #attempt: Attempt | null = null;
+  /** Steps that the present owner has taken; those of one that is gone end as they will. */
+  readonly #taken = new Set<number>();
+  #isParked = false;
+  #resumes = 0;
   /** Since when a die in the window would fail a probe; none where it would not. */
   readonly #sickSinceMs = new Map<number, number>();
 
@@ -62,10 +71,23 @@ export class Checker {
     options.machine.observe((seen) => this.#observe(seen));
   }
 
+  /** The owner touches nothing from now on, or serves again. */
+  park(isParked: boolean): void {
+    this.#isParked = isParked;
+    if (!isParked) this.#resumes += 1;
+  }
+
+  /** How often an owner was told to serve again. */
+  get resumes(): number {
+    return this.#resumes;
+  }
+
   /** An owner that was killed leaves what it was about as it is. */
   ownerGone(): void {
     this.#attempt = null;
+    this.#taken.clear();
     this.#arrivals.clear();
+    this.park(false);
   }
 
   /** Looks at what lasts: to be called now and then, and whenever a request was answered. */
@@ -116,12 +138,20 @@ export class Checker {
       this.#digests.clear();
       this.ownerGone();
     }
-    if (seen.kind === "begin") this.#begin(seen.step, seen.die);
-    if (seen.kind === "end") this.#end(seen.step, seen.die, seen.outcome.kind);
+    if (seen.kind === "begin") {
+      if (DRIVER_STEPS.includes(seen.step)) this.#taken.add(seen.id);
+      this.#begin(seen.step, seen.die);
+    }
+    if (seen.kind === "end")
+      this.#end(seen.step, seen.die, {
+        outcome: seen.outcome.kind,
+        isOwn: this.#taken.delete(seen.id),
+      });
   }
 
   #begin(step: SimStepName, die: number): void {
     this.#checkJournal(step, die);
+    if (this.#isParked) this.#violate(0, `a parked owner takes a step: ${step} of die ${die}`);
     if (step === "acquire") {
       this.#checkHold(die);
       this.#leaveWindow(die);
@@ -129,13 +159,17 @@ export class Checker {
     if (DRIVER_STEPS.includes(step)) this.#beginAttempt(step, die);
   }
 
-  #end(step: SimStepName, die: number, outcome: string): void {
+  #end(
+    step: SimStepName,
+    die: number,
+    { outcome, isOwn }: { readonly outcome: string; readonly isOwn: boolean },
+  ): void {
     if (step === "acquire" && outcome === "done") {
       const { board } = this.#options.machine.dieOf(die);
       this.#arrivals.set(board, { die, atMs: this.#options.machine.clock.nowMs() });
       this.#checkIntact(die);
     }
-    if (!DRIVER_STEPS.includes(step) || this.#attempt === null) return;
+    if (!isOwn || !DRIVER_STEPS.includes(step) || this.#attempt === null) return;
     if (outcome !== "done") this.#attempt.isFailed = true;
     else if (step === "modprobe" || step === "bind") this.#attempt = null;
   }

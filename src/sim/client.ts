@@ -41,6 +41,9 @@ const ITERS_MAX = 1000;
 /** Seeds of the work's pattern. */
 const SEED_MAX = 1000;
 
+/** How long a drain may take before it says that it is not done. */
+const DRAIN_MS = 5000;
+
 /** Elements of the jobs that clients run: few, as those of the work. */
 const RUN_ELEMENTS = 32;
 
@@ -143,6 +146,14 @@ export class Client {
         return toldOf(await owner.discover());
       case "retry":
         return `ok: ${owner.retry(die).length}`;
+      case "drain":
+        return `ok: ${(await owner.drain(DRAIN_MS)).mode}`;
+      case "park":
+        return this.#park(owner);
+      case "resume":
+        this.#tools.checker.park(false);
+        owner.resume();
+        return "ok";
       case "status":
         this.#tools.checker.checkStatus(await owner.status());
         return "ok";
@@ -156,6 +167,15 @@ export class Client {
         world.disturb(() => world.machine.reset());
         return "ok";
     }
+  }
+
+  async #park(owner: Owner): Promise<string> {
+    const { checker } = this.#tools;
+    const { resumes } = checker;
+    const { mode } = await owner.park();
+    // Another client may have had it serve again since.
+    if (mode === "parked" && checker.resumes === resumes) checker.park(true);
+    return `ok: ${mode}`;
   }
 
   async #work(owner: Owner, pid: number, die: number): Promise<string> {

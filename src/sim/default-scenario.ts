@@ -54,7 +54,7 @@ export const DEFAULT_SCENARIO: SimScenario = {
     gapMs: [0, 200],
     mix: {
       ...{ online: 3, probe: 1, swap: 2, work: 6, read: 6, run: 3, count: 0.5, status: 1 },
-      retry: 1,
+      ...{ retry: 1, drain: 0.2, park: 0.2, resume: 3 },
     },
     script: [],
   },

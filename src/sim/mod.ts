@@ -1,5 +1,7 @@
+export { simulateMany, type BatchOptions, type BatchReport } from "./batch.ts";
 export { DEFAULT_SCENARIO } from "./default-scenario.ts";
 export { MUTATIONS, type Mutation } from "./mutation.ts";
+export { machineInRealTime } from "./real-time.ts";
 export { parseScenario } from "./scenario-parse.ts";
 export {
   SIM_OPERATIONS,

@@ -5,7 +5,7 @@ import type { WindowPolicy } from "../owner/mod.ts";
 /** What a client may ask of the owner, or do to the machine. */
 export const SIM_OPERATIONS = [
   ...["online", "probe", "swap", "work", "read", "run", "count", "discover", "status"],
-  ...["retry", "kill_host", "kill_owner", "reset_host"],
+  ...["retry", "drain", "park", "resume", "kill_host", "kill_owner", "reset_host"],
 ] as const satisfies readonly string[];
 
 export type SimOperation = (typeof SIM_OPERATIONS)[number];

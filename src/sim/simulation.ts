@@ -16,6 +16,8 @@ export type SimulationOptions = {
   readonly mutation?: Mutation;
   /** Takes the run's log, a line an event. */
   readonly onLine?: (line: string) => void;
+  /** Calls back for errors that nobody waits for; the returned function takes that back. */
+  readonly watchStray?: (listener: (error: unknown) => void) => () => void;
 };
 
 /** What a run came to. */
@@ -51,7 +53,12 @@ const VIOLATIONS_MAX = 20;
 /** Runs the scenario. Nothing is left of it but the report. */
 export async function simulate(options: SimulationOptions): Promise<SimReport> {
   const run = new Simulation(options);
-  return run.run();
+  const forget = options.watchStray?.((error) => run.noteBug(error));
+  try {
+    return await run.run();
+  } finally {
+    forget?.();
+  }
 }
 
 class Simulation {
@@ -99,7 +106,7 @@ class Simulation {
     void this.#play().then(
       () => (isDone = true),
       (error: unknown) => {
-        this.#violate({ invariant: 0, text: `a bug: ${textOf(error)}` });
+        this.noteBug(error);
         isDone = true;
       },
     );
@@ -116,6 +123,10 @@ class Simulation {
       resets: this.#resets,
       virtualMs: clock.nowMs(),
     };
+  }
+
+  noteBug(error: unknown): void {
+    this.#violate({ invariant: 0, text: `a bug: ${textOf(error)}` });
   }
 
   async #play(): Promise<void> {
@@ -193,6 +204,7 @@ class Simulation {
 
 /** Brings the die online, works on it and reads the result; `ok`, or what went wrong. */
 async function serve(client: Client, die: number, dies: readonly number[]): Promise<string> {
+  await client.ask("resume", die);
   await client.ask("retry", die);
   // What was launched and not read is kept, and may be what stands in the way.
   for (const other of dies) await client.ask("read", other);

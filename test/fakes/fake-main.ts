@@ -30,6 +30,7 @@ await runProcess(process, {
   environment: process.env,
   temporaryDirectory: tmpdir(),
   packagePath: pathOf("../../../package.json"),
+  basePayload: pathOf("../../../kernels/base.ptx"),
   program: [process.execPath, fileURLToPath(import.meta.url)],
   openOwner: (request) => {
     if (refuse !== undefined) return Promise.resolve(err(refuse));

@@ -175,32 +175,39 @@ function aer(facts: Facts, die: DieFacts): readonly Finding[] {
     ({ text }) => /Corrected|Correctable/i.test(text) && !isGrave(text),
   );
   const grave = lines.filter(({ text }) => isGrave(text));
+  const [correctedCount, graveCount] = [errorCount(corrected), errorCount(grave)];
   const findings: Finding[] = [];
-  if (grave.length > 0) {
+  if (graveCount > 0) {
     findings.push({
       id: "log-aer",
       severity: "warning",
       subject: die.address,
       message:
-        `${counted(grave.length, "uncorrected PCIe error")} on the way to it: ` +
+        `${counted(graveCount, "uncorrected PCIe error")} on the way to it: ` +
         (grave.at(-1)?.text ?? "").slice(0, 200),
       mend: "seat the board again, change the riser or slot; a die may fall off the bus next",
       command: "dmesg | grep -E 'AER|PCIe Bus Error'",
     });
   }
-  if (corrected.length >= CORRECTED_COUNT) {
+  if (correctedCount >= CORRECTED_COUNT) {
     findings.push({
       id: "log-aer-corrected",
       severity: "note",
       subject: die.address,
       message:
-        `${counted(corrected.length, "corrected PCIe error")} on the way to it: ` +
+        `${counted(correctedCount, "corrected PCIe error")} on the way to it: ` +
         `nothing is lost, the link is poor`,
       mend: "seat the board again, or change the riser",
       command: "dmesg | grep -E 'AER|PCIe Bus Error'",
     });
   }
   return findings;
+}
+
+/** Of one error the root port's driver writes a line, and the function's another. */
+function errorCount(lines: readonly LogLine[]): number {
+  const ofFunction = lines.filter(({ text }) => text.includes("PCIe Bus Error")).length;
+  return Math.max(ofFunction, lines.length - ofFunction);
 }
 
 const isGrave = (text: string): boolean => /Uncorrected|Uncorrectable|\bFatal\b/i.test(text);

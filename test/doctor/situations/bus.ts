@@ -302,6 +302,19 @@ export const BUS: readonly Situation[] = [
     ),
     finds: [{ id: "iommu-fault", about: DIE, says: ["1 access", "group 12 of 1", "iommu=pt"] }],
   },
+  ...["0000", "0001"].map((other): Situation => ({
+    name: `an IOMMU's fault that may be of domain ${other} or another`,
+    machine: change(
+      K80_HOST,
+      other === "0000"
+        ? {}
+        : pciFunction({ ...gk210(1), address: "0001:06:00.0", vendor: "0x8086" }),
+      log("[  91.2] DMAR: [DMA Read NO_PASID] Request device [06:00.0] fault addr 0x1000"),
+    ),
+    finds: [
+      { id: "iommu-fault", about: DIE, says: other === "0000" ? [] : ["or of 0001:06:00.0"] },
+    ],
+  })),
   {
     name: "an IOMMU that is on, without faults",
     machine: change(H200_HOST, {

@@ -147,6 +147,25 @@ export const SLOT: readonly Situation[] = [
     finds: [{ id: "slot-stale", says: ["die 0", "pid 4711", "nothing to do"] }],
   },
   {
+    name: "a user who may open the slot and cannot see who has it open",
+    machine: change(
+      K80_SLOT,
+      answer({ occupant: 0, holderPid: 700 }),
+      held(700, "node", "/dev/bar_swap"),
+      { modes: { "dev/bar_swap": 0o666, "proc/700/fd": 0o700 } },
+    ),
+    user: { uid: 1000, groups: [1000] },
+    finds: [
+      { id: "slot-unseen", says: ["pid 700", "cannot see"], severity: "note" },
+      { id: "not-checked" },
+    ],
+  },
+  {
+    name: "an owner in another namespace of processes",
+    machine: change(K80_SLOT, answer({ occupant: 0, holderPid: 0 })),
+    finds: [{ id: "slot-unseen", says: ["no process number here"] }],
+  },
+  {
     name: "the persistence daemon runs on a window box",
     machine: change(
       K80_SLOT,
