@@ -38,7 +38,9 @@ function findingOf(facts: Facts, die: DieFacts): Finding | null {
     id: "iommu-fault",
     severity: "warning",
     subject: die.address,
-  const doubt = others.length === 0 ? "" : `, or of ${others.join(", ")}: the log does not say`;
+    message:
+      `the IOMMU turned away ${counted(faults.length, "access")} of ` +
+      `${dieText(die)}${group}${doubt}`,
     mend: "have it pass the host's own devices through: iommu=pt on the kernel's command line",
     command: "dmesg | grep -E 'DMAR|AMD-Vi'",
   };
