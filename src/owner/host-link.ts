@@ -104,7 +104,7 @@ function silenceMs(job: Job): number {
  */
 const CALL_MS_MAX = 120_000;
 
-/** A probe takes less: its host answers by itself after 20 s, that its kernel is late. */
+/** A probe takes less: its host answers within 50 s by itself, that its kernel is late. */
 const PROBE_MS_MAX = 60_000;
 
 const limitMs = (call: HostCallName): number => (call === "probe" ? PROBE_MS_MAX : CALL_MS_MAX);
