@@ -67,7 +67,10 @@ export function createOwner(
       ),
     count: () => accept(table, "count", () => count(table)),
     status: () => status(table),
-    retry: (number) => table.wedges.allow(number),
+    retry: (number) => {
+      const address = number === null ? null : table.tools.addressOf(number);
+      return table.wedges.allow(number, address);
+    },
     ladder: (climbOptions) => climbLadder(table, owner, climbOptions),
     run: async (number, job) => {
       const name = `${job.entry} on die ${String(number)}`;
@@ -80,6 +83,7 @@ export function createOwner(
     resume: () => {
       gate.resume();
       table.restoreWanted();
+      table.health.resume();
     },
     teardown: async () => {
       const done = await teardown(table);
