@@ -11,7 +11,7 @@
  * `#next`.
  */
 import { invariant, ok, type EventClock, type Result } from "../base/mod.ts";
-import type { OwnerRefusal } from "./reports.ts";
+import { isHeldBack, type OwnerRefusal } from "./reports.ts";
 import { SwapLog } from "./swap-times.ts";
 
 /** How long the parts of one move took. */
@@ -285,7 +285,7 @@ class SingleWindow implements Window {
     invariant(this.#leases === 0, "a busy die is never swapped out");
     const { move, clock } = this.#options;
     const startMs = clock.nowMs();
-    const epoch = this.#epoch;
+    const [epoch, before] = [this.#epoch, this.#occupant];
     this.#isMoving = true;
     this.#occupant = null;
     const moved = await move(die);
@@ -299,6 +299,8 @@ class SingleWindow implements Window {
       this.#failing.delete(die);
       this.#grantWaiting({ ...moved.value, wholeMs });
     } else if (!moved.ok) {
+      // The slot was not touched, and has whom it had, unless that was lost meanwhile.
+      if (isHeldBack(moved.error) && this.#epoch === epoch) this.#occupant = before;
       this.#failedMoves += 1;
       this.#pause(die);
       const failed = this.#waiting.filter((waiting) => waiting.die === die);
