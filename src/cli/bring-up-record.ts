@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Log } from "../base/mod.ts";
+import { isProcessAlive, readProcess } from "../board/mod.ts";
 import {
   adviceFor,
   describeStep,
@@ -34,7 +35,8 @@ export function openBringUpRecord(options: {
   const interruptions = findInterruptions(text, { bootId, isAlive });
   for (const interruption of interruptions) log(interruptionLine(interruption));
   const wedges = new Wedges({ interruptions, journalPath: path, isAlive, now });
-  const journal = openJournal({ path, now, bootId });
+  const { startTicks = 0 } = readProcess("/", process.pid) ?? {};
+  const journal = openJournal({ path, now, bootId, ...(startTicks === 0 ? {} : { startTicks }) });
   if (journal.ok) return { journal: journal.value, wedges };
   log(`no bring-up journal, going on without: ${journal.error}; --state-dir names another folder`);
   return { journal: noJournal, wedges };
@@ -61,11 +63,15 @@ function readQuietly(path: string): string {
   }
 }
 
-/** True also for a process of another user, and for one that is stuck in the kernel. */
-function isAlive(pid: number): boolean {
+/**
+ * True also for a process of another user, and for one that is stuck in the kernel. One that was
+ * not started at `startTicks` only has the number of the process that is asked for.
+ */
+function isAlive(pid: number, startTicks = 0): boolean {
   try {
     process.kill(pid, 0);
-    return true;
+    // Where /proc hides it, its number is all that is known.
+    return readProcess("/", pid) === null || isProcessAlive("/", pid, startTicks);
   } catch (error) {
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }

@@ -14,8 +14,14 @@ export type Interruption = {
 
 export type JournalSurroundings = {
   readonly bootId: string;
-  readonly isAlive: (pid: number) => boolean;
+  readonly isAlive: IsAlive;
 };
+
+/**
+ * Whether that very process is there and has not ended. Numbers are given again: one that was not
+ * started at `startTicks` is another one. Left out or 0: any of that number.
+ */
+export type IsAlive = (pid: number, startTicks?: number) => boolean;
 
 /**
  * The rungs that were begun and neither done nor failed, or that hung; newest first. One in which
@@ -59,8 +65,9 @@ function howOf(
   { bootId, isAlive }: JournalSurroundings,
 ): Interruption["how"] | null {
   if (line.boot !== bootId) return "host_reset";
-  if (line.verdict !== "hung") return isAlive(line.pid) ? "running" : "killed";
-  return line.stepPid !== undefined && isAlive(line.stepPid) ? "hung" : null;
+  const { pid, startTicks, stepPid, stepStartTicks } = line;
+  if (line.verdict !== "hung") return isAlive(pid, startTicks) ? "running" : "killed";
+  return stepPid !== undefined && isAlive(stepPid, stepStartTicks) ? "hung" : null;
 }
 
 /** The lines of a journal, in the order in which they were written. */

@@ -57,6 +57,8 @@ export type JournalEntry = {
   readonly verdict?: "hung" | "lost";
   /** The process that is stuck in a rung that hung. */
   readonly stepPid?: number;
+  /** When that process was started, in clock ticks since the machine was; left out: not known. */
+  readonly stepStartTicks?: number;
 };
 
 /** An entry as it is written: one line of JSON. */
@@ -64,6 +66,8 @@ export type JournalLine = JournalEntry & {
   /** ISO 8601. */
   readonly time: string;
   readonly pid: number;
+  /** When that process was started, in clock ticks since the machine was; left out: not known. */
+  readonly startTicks?: number;
   /** /proc/sys/kernel/random/boot_id: another one means that the host was reset since. */
   readonly boot: string;
 };
@@ -94,13 +98,16 @@ export type JournalOptions = {
   readonly path: string;
   readonly now: () => Date;
   readonly bootId: string;
+  /** Of this process, as `startTicks` of a line; left out: not known. */
+  readonly startTicks?: number;
 };
 
 /**
  * Opens the journal for appending, making its directory. Each entry is one JournalLine. `begin` is
  * flushed to the disk before this returns; the others follow in its wake.
  */
-export function openJournal({ path, now, bootId }: JournalOptions): Result<Journal, string> {
+export function openJournal(options: JournalOptions): Result<Journal, string> {
+  const { path, now, bootId, startTicks } = options;
   let file: number;
   try {
     makeFolder(dirname(path), 0o700);
@@ -116,8 +123,9 @@ export function openJournal({ path, now, bootId }: JournalOptions): Result<Journ
   process.once("exit", () => closeSync(file));
   return ok({
     write: (entry) => {
-      const { pid } = process;
-      const line: JournalLine = { time: now().toISOString(), pid, boot: bootId, ...entry };
+      const who = startTicks === undefined ? {} : { startTicks };
+      const by = { time: now().toISOString(), pid: process.pid, ...who, boot: bootId };
+      const line: JournalLine = { ...by, ...entry };
       writeSync(file, `${JSON.stringify(line)}\n`);
       if (entry.phase === "begin") fsyncSync(file);
     },

@@ -3,7 +3,7 @@
  * service does not do it again at each start, and one whose earlier try still hangs.
  */
 import { describeStep, type BringUpStep } from "./journal.ts";
-import type { Interruption } from "./journal-report.ts";
+import type { Interruption, IsAlive } from "./journal-report.ts";
 import type { JobCause } from "./job.ts";
 
 /** The name of the cause where a rung is held back. */
@@ -18,13 +18,18 @@ export type Wedge = {
   readonly time: string | null;
   /** The process that is stuck in it; null where there is none, or where it is not known. */
   readonly stepPid: number | null;
+  /** When that process was started, in clock ticks since the machine was; left out: not known. */
+  readonly stepStartTicks?: number;
 };
+
+/** The process that is stuck in a rung. */
+export type StuckStep = { readonly pid: number; readonly startTicks?: number };
 
 export type WedgesOptions = {
   readonly interruptions: readonly Interruption[];
   /** What an operator is sent to; null where no journal is kept. */
   readonly journalPath: string | null;
-  readonly isAlive: (pid: number) => boolean;
+  readonly isAlive: IsAlive;
   readonly now?: () => Date;
 };
 
@@ -36,8 +41,8 @@ export class Wedges {
     this.#options = options;
     for (const { line, how } of options.interruptions) {
       if (how !== "host_reset" && how !== "hung") continue;
-      const { die, step, time, stepPid = null } = line;
-      this.#held.set(keyOf(die, step), { die, step, how, time, stepPid });
+      const { die, step, time, stepPid = null, stepStartTicks = 0 } = line;
+      this.#held.set(keyOf(die, step), { die, step, how, time, stepPid, stepStartTicks });
     }
   }
 
@@ -54,9 +59,10 @@ export class Wedges {
   }
 
   /** The rung did not come back. */
-  hold(die: number, step: BringUpStep, stepPid: number | null): void {
+  hold(die: number, step: BringUpStep, stuck: StuckStep | null): void {
     const time = this.#options.now?.().toISOString() ?? null;
-    this.#held.set(keyOf(die, step), { die, step, how: "hung", time, stepPid });
+    const { pid: stepPid = null, startTicks: stepStartTicks = 0 } = stuck ?? {};
+    this.#held.set(keyOf(die, step), { die, step, how: "hung", time, stepPid, stepStartTicks });
   }
 
   /**
@@ -69,8 +75,9 @@ export class Wedges {
   }
 
   /** One that hung is free again once the process that is stuck in it has ended. */
-  #isHeld({ how, stepPid }: Wedge): boolean {
-    return how === "host_reset" || stepPid === null || this.#options.isAlive(stepPid);
+  #isHeld({ how, stepPid, stepStartTicks }: Wedge): boolean {
+    if (how === "host_reset" || stepPid === null) return true;
+    return this.#options.isAlive(stepPid, stepStartTicks);
   }
 
   #describe({ die, step, how, time, stepPid }: Wedge): string {
