@@ -39,6 +39,7 @@ function findingOf({ slot: { isThere, mayOpen, answer }, processes }: Facts): Pa
   if (holderPid !== null && holder !== undefined) {
     return held(holder.pid, holder.command);
   }
+  if (holderPid !== null && holderPid <= 0) return heldOutside;
   return occupant === null ? null : stale(occupant, holderPid);
 }
 
@@ -81,6 +82,17 @@ const held = (pid: number, command: string): Part => ({
   mend: "give commands to that owner, or let it leave first",
   command: `ps -fp ${pid}`,
 });
+
+/** It has no number in our pid namespace. */
+const heldOutside: Part = {
+  id: "slot-held",
+  severity: "note",
+  message:
+    "a process outside of this container holds it: an owner is at work; a second one would be " +
+    "refused",
+  mend: "give commands to that owner, or let it leave first; the host's process list shows it",
+  command: null,
+};
 
 const stale = (occupant: number, pid: number | null): Part => ({
   id: "slot-stale",
