@@ -95,6 +95,7 @@ test("a sink on a full disk loses lines and goes on", () => {
   sink.write("back\n");
   assert.match(output(), /^2 lines lost before this one \(ENOSPC\)\nback\n$/);
   assert.ok(sink.isOpen());
+  assert.equal(sink.failure(), "ENOSPC");
 });
 
 test("a sink whose reader left is silent for good", () => {
@@ -104,6 +105,7 @@ test("a sink whose reader left is silent for good", () => {
     sink.write("gone\n");
     assert.equal(output(), "");
     assert.ok(!sink.isOpen());
+    assert.equal(sink.failure(), null);
   }
 });
 

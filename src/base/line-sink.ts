@@ -16,6 +16,11 @@ export type LineSink = {
   readonly write: (text: string) => void;
   /** False once the reader is gone for good; what is written then is dropped. */
   readonly isOpen: () => boolean;
+  /**
+   * Why a line could not be kept (`ENOSPC`, `EFBIG`, …), the first time that it happened; null
+   * where all were taken. A reader that left or stood still does not count: it chose to.
+   */
+  readonly failure: () => string | null;
 };
 
 export type LineSinkOptions = {
@@ -44,6 +49,7 @@ export function createLineSink(options: LineSinkOptions): LineSink {
   let isStalled = false;
   let unfinished: Uint8Array = new Uint8Array(0);
   let lost = { lines: 0, code: "" };
+  let failure: string | null = null;
 
   const drain = (): Outcome => {
     let waitedMs = 0;
@@ -56,7 +62,10 @@ export function createLineSink(options: LineSinkOptions): LineSink {
         const code = errorCode(error);
         if (GONE.has(code)) return "gone";
         if (code === "EINTR") continue;
-        if (code !== "EAGAIN") return { failed: code };
+        if (code !== "EAGAIN") {
+          failure ??= code;
+          return { failed: code };
+        }
         if (isStalled || waitedMs >= SINK_WAIT_MS_MAX) return "stalled";
         waitMs(RETRY_MS);
         waitedMs += RETRY_MS;
@@ -98,7 +107,7 @@ export function createLineSink(options: LineSinkOptions): LineSink {
       lost = { ...before, lines: before.lines + 1 };
     }
   };
-  return { write, isOpen: () => !isGone };
+  return { write, isOpen: () => !isGone, failure: () => failure };
 }
 
 function codeOf(outcome: Outcome): string {

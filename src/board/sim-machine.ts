@@ -61,9 +61,16 @@ export type SimStepWork = {
 };
 
 export type SimObservation =
-  | { readonly kind: "begin"; readonly step: SimStepName; readonly die: number }
+  | {
+      readonly kind: "begin";
+      /** Of this one step: its end has the same. Whoever took it may be gone by then. */
+      readonly id: number;
+      readonly step: SimStepName;
+      readonly die: number;
+    }
   | {
       readonly kind: "end";
+      readonly id: number;
       readonly step: SimStepName;
       readonly die: number;
       readonly outcome: SimStepOutcome;
@@ -110,6 +117,7 @@ export class SimMachine {
   readonly #observers = new Set<Observer>();
   readonly #lasting = new Map<string, Lasting>();
   #boots = 1;
+  #steps = 0;
 
   constructor(options: SimMachineOptions) {
     const { spec, clock, random } = options;
@@ -176,25 +184,26 @@ export class SimMachine {
    */
   async step(step: SimStepName, die: number, work: SimStepWork): Promise<SimStepOutcome> {
     const boot = this.#boots;
-    this.#tell({ kind: "begin", step, die });
+    const id = ++this.#steps;
+    this.#tell({ kind: "begin", id, step, die });
     work.begin?.();
     const struck = this.strike(step, die);
     const ms = drawMs(this.spec.latencyMs[step], this.#latencies);
     if (ms > 0) await this.clock.sleep(ms);
-    if (this.has("hang", die)) return this.#hang(step, die, boot, work);
+    if (this.has("hang", die)) return this.#hang({ id, step, die }, boot, work);
     if (this.#boots !== boot) return forever();
     const reason =
       this.#options.script?.(step, die) ??
       (struck.some(({ kind }) => kind === "refused") ? "a fault of the scenario" : null);
     const outcome: SimStepOutcome = reason === null ? work.action() : { kind: "refused", reason };
     work.end?.();
-    this.#tell({ kind: "end", step, die, outcome });
+    this.#tell({ kind: "end", id, step, die, outcome });
     return outcome;
   }
 
   /** A step of a die host: faults strike, and it takes this many milliseconds of its thread. */
   hostStep(step: SimStepName, die: number): { readonly ms: number; readonly struck: Struck } {
-    this.#tell({ kind: "begin", step, die });
+    this.#tell({ kind: "begin", id: ++this.#steps, step, die });
     const struck = this.strike(step, die);
     const ms = this.has("hang", die)
       ? Infinity
@@ -320,8 +329,7 @@ export class SimMachine {
    * is ended with the process that holds the slot.
    */
   async #hang(
-    step: SimStepName,
-    die: number,
+    { id, step, die }: { readonly id: number; readonly step: SimStepName; readonly die: number },
     boot: number,
     work: SimStepWork,
   ): Promise<SimStepOutcome> {
@@ -335,7 +343,7 @@ export class SimMachine {
     if (this.#boots !== boot) return forever();
     const outcome: SimStepOutcome = { kind: "hung" };
     work.end?.();
-    this.#tell({ kind: "end", step, die, outcome });
+    this.#tell({ kind: "end", id, step, die, outcome });
     return outcome;
   }
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createLineSink, openOutputDescriptor } from "../base/mod.ts";
 import { bugText } from "./application-text.ts";
-import { EXIT } from "./exit-code.ts";
+import { EXIT, type ExitCode } from "./exit-code.ts";
 import type { OpenOwner } from "./open-owner.ts";
 import { runCli } from "./run-cli.ts";
 import { stateDirectoryOf, type LeaveSignal, type Surroundings } from "./surroundings.ts";
@@ -29,7 +29,15 @@ export async function runProcess(process: NodeJS.Process, options: ProcessOption
     surroundings.errors.write(`${bugText(error)}\n`);
     process.exit(EXIT.bug);
   });
-  process.exit(await runCli(options.words, surroundings));
+  process.exit(toldOfLoss(surroundings, await runCli(options.words, surroundings)));
+}
+
+/** Answers that a full disk swallowed are no success, whatever became of the work itself. */
+function toldOfLoss({ output, errors }: Surroundings, code: ExitCode): ExitCode {
+  const failure = output.failure();
+  if (failure === null) return code;
+  errors.write(`holdfast: stdout could not be written (${failure}); what it was to say is lost\n`);
+  return code === EXIT.ok ? EXIT.checkFailed : code;
 }
 
 function surroundingsOf(process: NodeJS.Process, options: ProcessOptions): Surroundings {

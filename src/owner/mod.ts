@@ -37,7 +37,7 @@ export { Wedges, type Wedge } from "./wedge.ts";
 export { createSpareLauncher } from "./spare-host.ts";
 export type { OwnerOptions } from "./die-table.ts";
 export { patternType, SCALAR_BYTES } from "./pattern-source.ts";
-export { DEFAULT_WINDOW_POLICY, type WindowPolicy } from "./window.ts";
+export { createSingleWindow, DEFAULT_WINDOW_POLICY, type WindowPolicy } from "./window.ts";
 export { catalogueOperation, launchShape, type CatalogueKernel, type Dim3 } from "../gpu/mod.ts";
 export type {
   ByteSource,

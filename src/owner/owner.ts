@@ -179,8 +179,8 @@ async function swap(table: DieTable, number: number): Promise<Result<SwapReport,
   lease.value.release();
   const elapsedMs = table.options.clock.nowMs() - startMs;
   const { move } = lease.value;
-  const { boardMs, noticeMs } = move ?? { boardMs: 0, noticeMs: 0 };
-  return ok({ die: number, moved: move !== null, elapsedMs, boardMs, noticeMs });
+  const { wholeMs: moveMs, boardMs, noticeMs } = move ?? { wholeMs: 0, boardMs: 0, noticeMs: 0 };
+  return ok({ die: number, moved: move !== null, elapsedMs, moveMs, boardMs, noticeMs });
 }
 
 async function work(

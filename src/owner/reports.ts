@@ -86,7 +86,11 @@ export type SwapReport = {
   readonly moved: boolean;
   /** From the request to the die in the window: the wait for its turn, then the move. */
   readonly elapsedMs: number;
-  /** The board's part of the move, and until the die host knew of it; 0 where nothing moved. */
+  /**
+   * The move alone; of it the board's part, and until the die host knew of it. 0 where nothing
+   * moved. The rest is the journal's line, which is on the disk before the window moves.
+   */
+  readonly moveMs: number;
   readonly boardMs: number;
   readonly noticeMs: number;
 };

@@ -22,10 +22,13 @@ export type MoveTimes = {
   readonly noticeMs: number;
 };
 
+/** A move that was made: its parts, and all of it, with the journal's line before it. */
+export type Move = MoveTimes & { readonly wholeMs: number };
+
 export type Lease = {
   readonly die: number;
   /** The move that was made for this lease's batch; null where none was. */
-  readonly move: MoveTimes | null;
+  readonly move: Move | null;
   /** Gives the die back; exactly once. */
   readonly release: () => void;
 };
@@ -116,7 +119,7 @@ export function createOpenWindow(): Window {
   };
 }
 
-function createLease(die: number, move: MoveTimes | null, onRelease: () => void): Lease {
+function createLease(die: number, move: Move | null, onRelease: () => void): Lease {
   let released = false;
   return {
     die,
@@ -259,13 +262,13 @@ class SingleWindow implements Window {
     return Math.min(...ends) - now;
   }
 
-  #grantWaiting(move: MoveTimes | null): void {
+  #grantWaiting(move: Move | null): void {
     const granted = this.#waiting.filter((waiting) => waiting.die === this.#occupant);
     this.#waiting = this.#waiting.filter((waiting) => waiting.die !== this.#occupant);
     for (const { die, resolve } of granted) resolve(ok(this.#grant(die, move)));
   }
 
-  #grant(die: number, move: MoveTimes | null): Lease {
+  #grant(die: number, move: Move | null): Lease {
     this.#leases += 1;
     return createLease(die, move, () => {
       this.#leases -= 1;
@@ -284,9 +287,10 @@ class SingleWindow implements Window {
     if (moved.ok) {
       this.#occupant = die;
       this.#heldSinceMs = clock.nowMs();
-      this.swapLog.add(this.#heldSinceMs - startMs, this.#heldSinceMs);
+      const wholeMs = this.#heldSinceMs - startMs;
+      this.swapLog.add(wholeMs, this.#heldSinceMs);
       this.#failing.delete(die);
-      this.#grantWaiting(moved.value);
+      this.#grantWaiting({ ...moved.value, wholeMs });
     } else {
       this.#failedMoves += 1;
       this.#pause(die);

@@ -55,8 +55,8 @@ test("online, probe, swap, work and count", () => {
       "(N=per-die ordinals, 1=always-ordinal-0)",
   );
   assert.equal(
-    swapLine({ die: 0, moved: true, elapsedMs: 1.5, boardMs: 0.75, noticeMs: 0.25 }),
-    "swap 0: OK (moved=1 elapsed_ms=1.500 board_ms=0.750 notice_ms=0.250)",
+    swapLine({ die: 0, moved: true, elapsedMs: 1.5, moveMs: 1.25, boardMs: 0.75, noticeMs: 0.25 }),
+    "swap 0: OK (moved=1 elapsed_ms=1.500 move_ms=1.250 board_ms=0.750 notice_ms=0.250)",
   );
   assert.equal(
     workLine({ die: 0, seed: 42, iters: 1000, gridBlocks: 4096 }),

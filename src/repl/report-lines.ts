@@ -53,9 +53,10 @@ export function probeLine(report: ProbeReport): string {
 }
 
 export function swapLine(report: SwapReport): string {
-  const { die, moved, elapsedMs, boardMs, noticeMs } = report;
+  const { die, moved, elapsedMs, moveMs, boardMs, noticeMs } = report;
+  const whole = `elapsed_ms=${elapsedMs.toFixed(3)} move_ms=${moveMs.toFixed(3)}`;
   const parts = `board_ms=${boardMs.toFixed(3)} notice_ms=${noticeMs.toFixed(3)}`;
-  return `swap ${die}: OK (moved=${flag(moved)} elapsed_ms=${elapsedMs.toFixed(3)} ${parts})`;
+  return `swap ${die}: OK (moved=${flag(moved)} ${whole} ${parts})`;
 }
 
 export function workLine(report: WorkReport): string {

@@ -61,6 +61,8 @@ export class Checker {
   /** By board: when its window came to a die. */
   readonly #arrivals = new Map<number, { readonly die: number; readonly atMs: number }>();
   #attempt: Attempt | null = null;
+  /** Steps that the present owner has taken; those of one that is gone end as they will. */
+  readonly #taken = new Set<number>();
   #isParked = false;
   #resumes = 0;
   /** Since when a die in the window would fail a probe; none where it would not. */
@@ -85,6 +87,7 @@ export class Checker {
   /** An owner that was killed leaves what it was about as it is. */
   ownerGone(): void {
     this.#attempt = null;
+    this.#taken.clear();
     this.#arrivals.clear();
     this.park(false);
   }
@@ -137,8 +140,15 @@ export class Checker {
       this.#digests.clear();
       this.ownerGone();
     }
-    if (seen.kind === "begin") this.#begin(seen.step, seen.die);
-    if (seen.kind === "end") this.#end(seen.step, seen.die, seen.outcome.kind);
+    if (seen.kind === "begin") {
+      if (DRIVER_STEPS.includes(seen.step)) this.#taken.add(seen.id);
+      this.#begin(seen.step, seen.die);
+    }
+    if (seen.kind === "end")
+      this.#end(seen.step, seen.die, {
+        outcome: seen.outcome.kind,
+        isOwn: this.#taken.delete(seen.id),
+      });
   }
 
   #begin(step: SimStepName, die: number): void {
@@ -151,13 +161,17 @@ export class Checker {
     if (DRIVER_STEPS.includes(step)) this.#beginAttempt(step, die);
   }
 
-  #end(step: SimStepName, die: number, outcome: string): void {
+  #end(
+    step: SimStepName,
+    die: number,
+    { outcome, isOwn }: { readonly outcome: string; readonly isOwn: boolean },
+  ): void {
     if (step === "acquire" && outcome === "done") {
       const { board } = this.#options.machine.dieOf(die);
       this.#arrivals.set(board, { die, atMs: this.#options.machine.clock.nowMs() });
       this.#checkIntact(die);
     }
-    if (!DRIVER_STEPS.includes(step) || this.#attempt === null) return;
+    if (!isOwn || !DRIVER_STEPS.includes(step) || this.#attempt === null) return;
     if (outcome !== "done") {
       const { machine } = this.#options;
       const isLoading = step === "modprobe" && outcome === "hung" && machine.has("hang", die);

@@ -86,7 +86,7 @@ class InMemoryOwner implements FakeOwner {
 
   readonly swap: Owner["swap"] = (die) =>
     this.#onDie("swap", die, () => {
-      const times = { elapsedMs: 0.25, boardMs: 0.125, noticeMs: 0.0625 };
+      const times = { elapsedMs: 0.25, moveMs: 0.25, boardMs: 0.125, noticeMs: 0.0625 };
       return ok({ die, moved: this.#move(die), ...times });
     });
 

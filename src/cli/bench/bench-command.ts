@@ -1,11 +1,13 @@
 /** `holdfast bench`: device times, latency and throughput of the bridge on this machine. */
 import { availableParallelism } from "node:os";
-import { err, ok, type Result } from "../../base/mod.ts";
+import { err, ok, systemClock, type Result } from "../../base/mod.ts";
 import type { MailboxV2 } from "../../bridge/mod.ts";
 import { producerPauseMs, runLoad, type LoadReport } from "./bench-load.ts";
 import type { BenchReport } from "./bench-report.ts";
 import { benchText } from "./bench-text.ts";
+import { runSwaps } from "./bench-swap.ts";
 import { runStress } from "./bench-stress.ts";
+import type { Owner } from "../../owner/mod.ts";
 import { mailboxV2In } from "../trial/bridge-session.ts";
 import type { CommandFunction } from "../context.ts";
 import { cpuName, measureCpuVadd } from "./cpu-baseline.ts";
@@ -60,6 +62,8 @@ export const benchCommand: CommandFunction<BenchFlags> = (surroundings, flags) =
       const { roundMs } = flags;
       const bench = {
         mailboxes: stage.mailboxes,
+        owner: stage.opened.owner,
+        dies: stage.online.map(({ die }) => die),
         waitMsMax: answerMsMax(flags),
         roundMs,
         progress,
@@ -85,12 +89,14 @@ export const benchCommand: CommandFunction<BenchFlags> = (surroundings, flags) =
 
 type Bench = {
   readonly mailboxes: readonly [MailboxV2, MailboxV2];
+  readonly owner: Owner;
+  readonly dies: readonly number[];
   readonly waitMsMax: number;
   readonly roundMs: number;
   readonly progress: (text: string) => void;
 };
 
-type Measured = Pick<BenchReport, "rounds" | "cpuBaseline" | "stress">;
+type Measured = Pick<BenchReport, "rounds" | "cpuBaseline" | "swap" | "stress">;
 
 /** The error is what went wrong with a job. */
 async function measure(bench: Bench, bigIters: number | null): Promise<Result<Measured, string>> {
@@ -109,10 +115,15 @@ async function measure(bench: Bench, bigIters: number | null): Promise<Result<Me
     elements,
     timeNs: measureCpuVadd(elements, Math.min(roundMs, CPU_MS_MAX)),
   }));
-  if (bigIters === null) return ok({ rounds, cpuBaseline, stress: null });
+  progress("moving the window");
+  const { owner, dies } = bench;
+  const swap = await runSwaps({ owner, dies, clock: systemClock, durationMs: roundMs });
+  if (!swap.ok) return swap;
+  const measured = { rounds, cpuBaseline, swap: swap.value };
+  if (bigIters === null) return ok({ ...measured, stress: null });
   const [mailbox] = mailboxes;
   const firstSeq = seqs.get(mailbox.name) ?? 1n;
   const orders = { mailbox, jobs: bigIters, durationMsMax: null, firstSeq, waitMsMax, progress };
   const stress = await runStress(orders);
-  return stress.ok ? ok({ rounds, cpuBaseline, stress: stress.value }) : stress;
+  return stress.ok ? ok({ ...measured, stress: stress.value }) : stress;
 }

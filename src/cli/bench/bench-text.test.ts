@@ -9,6 +9,7 @@ const quantiles = (p50: number): BenchReport["cpuBaseline"][number]["timeNs"] =>
   p50,
   p95: 2 * p50,
   p99: 4 * p50,
+  max: 8 * p50,
 });
 
 const round = (elements: number, mailboxes: number): BenchReport["rounds"][number] => ({
@@ -27,6 +28,7 @@ const REPORT: BenchReport = {
   producerPauseMs: 0.02,
   rounds: [round(1024, 1), round(2 ** 20, 1), round(2 ** 20, 2)],
   cpuBaseline: [{ elements: 2 ** 20, timeNs: quantiles(2_000_000) }],
+  swap: null,
   stress: null,
 };
 
@@ -48,8 +50,18 @@ n        mailboxes  jobs  p50     p95      p99      jobs/s  payload
 1024     1          200   500 us  1.00 ms  2.00 ms  2000    24.6 MB/s
 1048576  1          200   500 us  1.00 ms  2.00 ms  2000    25.2 GB/s
 1048576  2          200   500 us  1.00 ms  2.00 ms  2000    25.2 GB/s
+
+swap: every die is mapped at all times, so that nothing moves
 `,
   );
+});
+
+test("the moves of a window are told with their parts", () => {
+  const parts = { moveNs: quantiles(2e6), boardNs: quantiles(1e6), noticeNs: quantiles(100_000) };
+  const text = benchText({ ...REPORT, swap: { dies: 16, ...parts } });
+  assert.match(text, /^swap: the window moved over 16 dies in turn, their contexts resident;/m);
+  assert.match(text, /^whole move +200 +2\.00 ms +4\.00 ms +8\.00 ms +16\.0 ms$/m);
+  assert.match(text, /^die host told +200 +100 us +200 us +400 us +800 us$/m);
 });
 
 test("the stress is told with how busy the kernels kept the device", () => {

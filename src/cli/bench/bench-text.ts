@@ -1,6 +1,7 @@
 /** What the bench measured, as tables for people. */
 import type { BenchReport } from "./bench-report.ts";
 import type { LoadReport } from "./bench-load.ts";
+import type { SwapRound } from "./bench-swap.ts";
 import type { StressReport } from "./bench-stress.ts";
 import { tableText } from "../table.ts";
 import { bytesText, durationText, rateText } from "../units.ts";
@@ -17,6 +18,7 @@ export function benchText(report: BenchReport): string {
     "vadd through the bridge: from its job record written to its done record read, files,\n" +
       `copies and checks included; a producer looks ${looks}\n${bridgeTable(report.rounds)}`,
   ];
+  parts.push(swapText(report.swap));
   if (report.stress !== null) parts.push(`${stressText(report.stress)}\n`);
   return parts.join("\n");
 }
@@ -52,6 +54,24 @@ const bridgeTable = (rounds: readonly LoadReport[]): string =>
       rateText(payloadBytes(elements) * jobsPerSecond, 1e9),
     ]),
   );
+
+function swapText(swap: SwapRound | null): string {
+  if (swap === null) return "swap: every die is mapped at all times, so that nothing moves\n";
+  const parts = [
+    ["whole move", swap.moveNs],
+    ["board", swap.boardNs],
+    ["die host told", swap.noticeNs],
+  ] as const;
+  const rows = parts.map(([name, times]) => [
+    ...[name, String(times.count)],
+    ...[times.p50, times.p95, times.p99, times.max].map(durationText),
+  ]);
+  const table = tableText(["part", "swaps", "p50", "p95", "p99", "max"], rows);
+  return (
+    `swap: the window moved over ${swap.dies} dies in turn, their contexts resident; the move\n` +
+    `alone, without the wait for its turn; what is no part is the journal\n${table}`
+  );
+}
 
 /** Three lines: how many, how fast, how busy. */
 export function stressText({ jobs, elements, elapsedMs, kernelMs }: StressReport): string {

@@ -5,9 +5,11 @@ import { quantilesOf } from "./quantiles.ts";
 
 test("quantiles are measured values, by nearest rank", () => {
   const hundred = Array.from({ length: 100 }, (_, index) => 100 - index);
-  assert.deepEqual(quantilesOf(hundred), { count: 100, min: 1, p50: 50, p95: 95, p99: 99 });
-  assert.deepEqual(quantilesOf([7]), { count: 1, min: 7, p50: 7, p95: 7, p99: 7 });
-  assert.deepEqual(quantilesOf([3, 1]), { count: 2, min: 1, p50: 1, p95: 3, p99: 3 });
+  assert.deepEqual(quantilesOf(hundred), {
+    ...{ count: 100, min: 1, p50: 50, p95: 95, p99: 99, max: 100 },
+  });
+  assert.deepEqual(quantilesOf([7]), { count: 1, min: 7, p50: 7, p95: 7, p99: 7, max: 7 });
+  assert.deepEqual(quantilesOf([3, 1]), { count: 2, min: 1, p50: 1, p95: 3, p99: 3, max: 3 });
 });
 
 test("of nothing there are none", () => {

@@ -7,6 +7,7 @@ export type Quantiles = {
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;
+  readonly max: number;
 };
 
 /** Each is a value that was measured (nearest rank), never one in between. */
@@ -15,5 +16,12 @@ export function quantilesOf(values: readonly number[]): Quantiles {
   const sorted = [...values].sort((left, right) => left - right);
   const rank = (share: number): number =>
     sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
-  return { count: sorted.length, min: rank(0), p50: rank(0.5), p95: rank(0.95), p99: rank(0.99) };
+  return {
+    count: sorted.length,
+    min: rank(0),
+    p50: rank(0.5),
+    p95: rank(0.95),
+    p99: rank(0.99),
+    max: rank(1),
+  };
 }

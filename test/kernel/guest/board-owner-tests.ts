@@ -67,6 +67,7 @@ function registerTermTest(context: Context): void {
     await owner.untilLine(/work 1: launched \(seed=0x00000007 /);
     owner.signal("SIGTERM");
     assert.equal(await owner.end(), 0, owner.output.join("\n"));
+    assert.ok(owner.output.some((line) => line.includes("SIGTERM: leaving once")));
     await untilFree();
     const { occupant, holderPid } = querySlot();
     assert.deepEqual({ occupant, holderPid }, { occupant: 1, holderPid: -1 });

@@ -33,7 +33,7 @@ const NO_ANSWER_MS = 400;
 const SLOW_ITERS = 100_000;
 
 /** The timeout of part board, in guest/run.sh. */
-const BOARD_WAIT_MS = 540_000;
+const BOARD_WAIT_MS = 900_000;
 
 const LOCKDOWN = "/sys/kernel/security/lockdown";
 

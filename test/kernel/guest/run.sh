@@ -77,10 +77,10 @@ part slot 60 /mnt/slot-check
 # Beside v2, which leaves half of the machine idle. On one processor the software GPU has one thread,
 # which starts in half of the time. Two that print at once cannot be read.
 {
-	suite board 540 board taskset -c 1
+	suite board 900 board taskset -c 1
 	touch "$BOARD_ENDED"
 } >/mnt/board.log &
-suite v2 540 mailbox
+suite v2 960 mailbox
 wait $!
 cat /mnt/board.log
 suite locked 60 locked
