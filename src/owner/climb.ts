@@ -33,7 +33,12 @@ async function climbLeased(
     skipRung(tools, { die: number, step: "acquire" }, why);
   }
   // A die that was lost may still have a context in the host that others needed until now.
-  die.keeper.endCondemned();
+  if (die.keeper.isCondemned) {
+    const unread = unreadBeside(table, die);
+    if (unread !== null)
+      return err(unreadFailure(unread.number, "it holds a context of a lost die"));
+    die.keeper.endCondemned();
+  }
   die.state = "in-slot";
   const bound = await bindLeased(table, die);
   if (!bound.ok) return bound;
@@ -134,8 +139,8 @@ async function replaceHost(
   const { log, board } = table.options;
   const { keeper, number } = die;
   const others = table.dies().filter((each) => each !== die && each.keeper === keeper);
-  const unread = others.find(({ pending }) => pending !== null && !pending.wasRead);
-  if (unread !== undefined) return err(unreadFailure(unread.number));
+  const unread = unreadBeside(table, die);
+  if (unread !== null) return err(unreadFailure(unread.number, "it must count this die"));
   const scout = await rung(table.tools, { die: number, step: "initialise", text: SCOUT_TEXT }, () =>
     keeper.scout(),
   );
@@ -170,7 +175,11 @@ const leftFailure: BringUpFailure = {
   cause: { name: "leaving", code: 0, call: "leave", message: "the owner is leaving" },
 };
 
-const unreadFailure = (die: number): BringUpFailure => ({
+/** Another die whose result would go with the host that it shares with this one. */
+const unreadBeside = (table: DieTable, die: Die): Die | null =>
+  table.dies().find((each) => each !== die && each.keeper === die.keeper && each.hasUnread) ?? null;
+
+const unreadFailure = (die: number, why: string): BringUpFailure => ({
   step: "ordinals",
   kind: "refused",
   verdict: null,
@@ -179,7 +188,7 @@ const unreadFailure = (die: number): BringUpFailure => ({
     code: 0,
     call: "die host",
     message:
-      `the die host must be replaced to count this die, and would take the result of die ` +
+      `the die host must be replaced, since ${why}, and would take the result of die ` +
       `${String(die)} along: 'read ${String(die)}' first`,
   },
 });

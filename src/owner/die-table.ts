@@ -183,7 +183,13 @@ export class DieTable {
     if (die.isOnline && link !== null) {
       const serving = { die, lease: lease.value, link };
       // What was noticed while it was not mapped, or at work, is looked into before it works on.
-      if (!die.isCheckDue || (await this.health.probe(serving))) return ok(serving);
+      const answer = die.isCheckDue ? await this.health.probe(serving) : ok(undefined);
+      if (answer.ok) return ok(serving);
+      if (answer.error.kind === "refused") {
+        lease.value.release();
+        const why = `it is to be asked before it works on, and was not: `;
+        return refuse("die_failed", `${why}${describeCause(answer.error.cause)}`);
+      }
     }
     lease.value.release();
     return ok(null);
@@ -236,7 +242,7 @@ export class DieTable {
 
   /**
    * The die is gone from the board, whatever its context still says: its host is replaced, as soon
-   * as no other die has work under way in it.
+   * as no other die has work under way in it, or a result that nobody has read.
    */
   loseDie(die: Die, cause: JobCause): void {
     if (die.state === "faulted" || die.state === "lost") return;
@@ -247,7 +253,7 @@ export class DieTable {
       (other) =>
         other !== die &&
         other.keeper === keeper &&
-        this.windows.of(other.number).isBusy(other.number),
+        (other.hasUnread || this.windows.of(other.number).isBusy(other.number)),
     );
     const link = keeper.current();
     if (isShared) keeper.condemn(cause);
@@ -339,6 +345,8 @@ export class DieTable {
       return false;
     }
     die.retry = null;
+    // Somebody else has brought it back meanwhile, and has said so.
+    if (back.value.wasOnline) return true;
     die.restarts += 1;
     const tookMs = Math.round(this.options.clock.nowMs() - startMs);
     this.options.log(` ${name}: serving again after ${String(tookMs)} ms`);

@@ -51,6 +51,8 @@ export class Die {
   readonly faults = new FaultCounts();
   /** Something was noticed on it, and it has not answered a probe kernel since. */
   isCheckDue = false;
+  /** How often something was: a probe that was sent before the last time says nothing of that. */
+  notices = 0;
   /** When it is to be brought back next, after that failed; null where nothing is planned. */
   retry: { readonly pauseMs: number; readonly atMs: number } | null = null;
 
@@ -73,6 +75,11 @@ export class Die {
   /** True while a context is resident for it. */
   get isOnline(): boolean {
     return this.#state === "online";
+  }
+
+  /** Its context holds a result that nobody has read yet. */
+  get hasUnread(): boolean {
+    return this.pending !== null && !this.pending.wasRead && this.pending.lostCause === null;
   }
 
   /** Its context was destroyed on purpose. It is not brought back until somebody asks for it. */

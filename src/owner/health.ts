@@ -21,21 +21,6 @@ export const HEALTH_RECHECK_MS = 1_000;
 export const RETRY_MS_FIRST = 1_000;
 export const RETRY_MS_MAX = 300_000;
 
-/**
- * A die host that does not answer a probe for this long is stuck in the driver, in milliseconds. It
- * answers by itself after 20 s, that its kernel is late.
- */
-const PROBE_SILENCE_MS_MAX = 60_000;
-
-const stuckCause: JobCause = {
-  name: "host_stuck",
-  code: 0,
-  call: "probe",
-  message:
-    `the die host did not answer a probe for ${String(PROBE_SILENCE_MS_MAX)} ms, so it is stuck ` +
-    "in a driver call; it is replaced",
-};
-
 const offBusCause: JobCause = {
   name: "off_bus",
   code: 0,
@@ -57,6 +42,10 @@ export class Health {
   #forget: () => void = () => undefined;
   #cancel: () => void = () => undefined;
   #nextRoundMs = 0;
+  /** When what presses is looked at again; null where nothing does. */
+  #recheckAtMs: number | null = null;
+  /** Dies that are being looked after. */
+  readonly #inHand = new Set<Die>();
 
   constructor(table: DieTable) {
     this.#table = table;
@@ -91,25 +80,32 @@ export class Health {
   }
 
   /**
-   * Runs the probe kernel under a lease. A wrong answer, or none, costs the die its host. True
-   * where the die computes right.
+   * Runs the probe kernel under a lease, once what the die was given before it has ended. A wrong
+   * answer, or none, costs the die its host: `lost`. `refused`: the die could not be asked.
    */
-  async probe({ die, link }: Serving): Promise<boolean> {
-    const { clock, baseModule: module } = this.#table.options;
-    const callOff = clock.after(PROBE_SILENCE_MS_MAX, () => die.keeper.kill(link, stuckCause));
-    const answer = await link.call("probe", { die: die.number, module });
-    callOff();
-    const checked = rightOf(answer);
+  async probe({ die, link }: Serving): Promise<Result<void, HostFailure>> {
+    const { baseModule: module } = this.#table.options;
+    const { notices } = die;
+    const checked = rightOf(await link.call("probe", { die: die.number, module }));
     if (!checked.ok) {
       if (checked.error.kind === "lost") this.#table.fail(die, link, checked.error.cause);
       else die.isReady = false;
-      return false;
+      return checked;
     }
+    if (die.keeper.current() !== link) return checked;
     die.isReady = true;
-    die.isCheckDue = false;
+    // What was noticed since the probe was sent may have come after its answer.
+    if (die.notices === notices) die.isCheckDue = false;
     const memory = await link.call("memory", { die: die.number });
     if (memory.ok) die.memory = memory.value;
-    return true;
+    return checked;
+  }
+
+  /** After `resume`: whatever was noticed while no die was to be touched is looked into now. */
+  resume(): void {
+    if (!this.#mayTouch()) return;
+    for (const die of this.#table.dies()) if (die.isCheckDue) this.#askNow(die);
+    this.#plan();
   }
 
   /** The die could not be brought back: it is tried again, each time after a longer pause. */
@@ -123,26 +119,44 @@ export class Health {
     return !this.#isStopped && this.#table.gate.touchRefusal() === null;
   }
 
+  /** Plans the next tick. A die that is being looked after plans anew when that has ended. */
   #plan(): void {
     if (!this.#isStarted || this.#isStopped) return;
     this.#cancel();
     const { clock } = this.#table.options;
-    const isPressing = this.#table.dies().some((die) => die.isCheckDue || die.keeper.isCondemned);
-    const retries = this.#table.dies().flatMap(({ retry }) => (retry === null ? [] : [retry.atMs]));
-    const nextMs = Math.min(this.#nextRoundMs, ...retries) - clock.nowMs();
-    const ms = Math.max(0, isPressing ? Math.min(nextMs, HEALTH_RECHECK_MS) : nextMs);
-    this.#cancel = clock.afterInBackground(ms, () => void this.#tick());
+    const nowMs = clock.nowMs();
+    const idle = this.#table.dies().filter((die) => !this.#inHand.has(die));
+    const isPressing = idle.some((die) => die.isCheckDue || die.keeper.isCondemned);
+    // It stays where it was: notices that come without end are not to put it off without end.
+    this.#recheckAtMs = isPressing ? (this.#recheckAtMs ?? nowMs + HEALTH_RECHECK_MS) : null;
+    const retries = idle.flatMap(({ retry }) => (retry === null ? [] : [retry.atMs]));
+    const nextMs = Math.min(this.#nextRoundMs, this.#recheckAtMs ?? Infinity, ...retries);
+    const ms = Math.max(0, nextMs - nowMs);
+    this.#cancel = clock.afterInBackground(ms, () => this.#tick());
   }
 
-  async #tick(): Promise<void> {
+  #tick(): void {
     const { clock } = this.#table.options;
     const isRound = clock.nowMs() >= this.#nextRoundMs;
     if (isRound) this.#nextRoundMs = clock.nowMs() + HEALTH_PERIOD_MS;
-    if (this.#mayTouch()) {
-      const looks = this.#table.dies().map((die) => this.#lookAfter(die, isRound));
-      await this.#table.gate.during(Promise.all(looks));
-    }
+    this.#recheckAtMs = null;
+    const dies = this.#mayTouch() ? this.#table.dies() : [];
+    for (const die of dies) this.#inTurn(die, () => this.#lookAfter(die, isRound));
     this.#plan();
+  }
+
+  /** One thing at a time for each die; a slow one keeps no other die waiting. */
+  #inTurn(die: Die, task: () => Promise<void>): void {
+    if (this.#inHand.has(die)) return;
+    this.#inHand.add(die);
+    void this.#table.gate.during(task()).finally(() => {
+      this.#inHand.delete(die);
+      this.#plan();
+    });
+  }
+
+  #askNow(die: Die): void {
+    this.#inTurn(die, () => this.#checkOrLook(die));
   }
 
   async #lookAfter(die: Die, isRound: boolean): Promise<void> {
@@ -161,13 +175,13 @@ export class Health {
       await this.#look(die);
       return;
     }
-    let isRight: boolean;
+    let answer: Result<void, HostFailure>;
     try {
-      isRight = await this.probe(serving);
+      answer = await this.probe(serving);
     } finally {
       serving.lease.release();
     }
-    if (!isRight) await this.#look(die);
+    if (!answer.ok) await this.#look(die);
   }
 
   /** Asks the bus for the die, and not the die. */
@@ -193,7 +207,7 @@ export class Health {
     return this.#table
       .dies()
       .filter(({ keeper }) => keeper === die.keeper)
-      .some(({ number }) => this.#table.windows.of(number).isBusy(number));
+      .some((each) => each.hasUnread || this.#table.windows.of(each.number).isBusy(each.number));
   }
 
   #notice(event: BoardEvent): void {
@@ -201,24 +215,28 @@ export class Health {
     const name = event.kind === "xid" ? `xid ${String(event.xid)}` : event.kind;
     const isNew = this.#table.noteFault(named, name, event.text);
     if (isNew) this.#table.options.log(eventLine(event));
-    if (!this.#mayTouch()) return;
-    // A window that is lost a second time is told in the same words, and is as lost as before.
-    if (!isNew && event.kind !== "slot_lost") return;
     const kind = event.kind === "xid" ? xidOf(event.xid ?? -1, event.text).class : "die";
     if (kind === "application" || kind === "notice") return;
     // What names no die may be any of them: all are asked, and none is condemned by it.
     const concerned = named === null ? this.#table.dies() : [named];
     if (event.kind === "slot_lost") this.#loseWindows(concerned, event.text);
-    else void this.#askAll(concerned);
+    else this.#suspect(concerned, isNew);
   }
 
-  async #askAll(dies: readonly Die[]): Promise<void> {
+  /**
+   * The dies are to be asked: at once, or within the time of a recheck where the same was noticed
+   * just before, since drivers repeat themselves.
+   */
+  #suspect(dies: readonly Die[], isNew: boolean): void {
+    const mayTouch = this.#mayTouch();
     for (const die of dies.filter(({ isOnline }) => isOnline)) {
       die.isCheckDue = true;
-      // Behind the window it says nothing now; whoever wants it next asks it first.
-      if (!this.#table.windows.of(die.number).isMapped(die.number)) die.isReady = false;
+      die.notices += 1;
+      // It says nothing now, parked or behind the window; whoever wants it next asks it first.
+      const isMapped = this.#table.windows.of(die.number).isMapped(die.number);
+      if (!mayTouch || !isMapped) die.isReady = false;
     }
-    await this.#table.gate.during(Promise.all(dies.map((die) => this.#checkOrLook(die))));
+    if (mayTouch && isNew) for (const die of dies) this.#askNow(die);
     this.#plan();
   }
 
@@ -232,7 +250,10 @@ export class Health {
       for (const die of lost) if (die.isOnline) die.lose("lost", cause);
       const [keeper] = lost.map((die) => die.keeper);
       const link = keeper?.current() ?? null;
-      if (link !== null) keeper?.kill(link, cause);
+      if (keeper === undefined || link === null) continue;
+      // The end of a host touches its dies as well: a parked owner leaves that for later.
+      if (this.#mayTouch()) keeper.kill(link, cause);
+      else keeper.condemn(cause);
     }
   }
 }

@@ -29,10 +29,12 @@ import type { JobCause, ModuleReference } from "./job.ts";
 import type { DieTeardown } from "./reports.ts";
 
 /**
- * How long the probe kernel may take. It writes 32 words; but the software GPU's first launch
- * starts its workers and compiles, which takes 7 s where the processor itself is emulated.
+ * How long the probe kernel may take, in milliseconds: it writes 32 words. A die's first one brings
+ * the software GPU's workers up and compiles, which takes 7 s where the processor is emulated, and
+ * several times that where it is shared as well.
  */
 const PROBE_TIMEOUT_MS = 20_000;
+const FIRST_PROBE_TIMEOUT_MS = 50_000;
 
 /** Unwraps what cannot be refused unless the die is full of our own few buffers. */
 function granted<T>(result: Result<T, GpuRefusal>): Result<T, JobCause> {
@@ -169,7 +171,8 @@ export class HostDie {
       parameters: parameters.value,
     });
     if (!launched.ok) return err(refusalCause(launched.error));
-    const limits = { timeoutMs: PROBE_TIMEOUT_MS, clock: this.clock };
+    const timeoutMs = this.#probes === 1 ? FIRST_PROBE_TIMEOUT_MS : PROBE_TIMEOUT_MS;
+    const limits = { timeoutMs, clock: this.clock };
     if ((await waitUntilIdle(this.stream, limits)) === "timeout") return ok(false);
     const actual = new Uint8Array(bytes);
     await download(carrier.value, output.value, bytes, (view, at) => actual.set(view, at));

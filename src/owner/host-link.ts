@@ -104,13 +104,18 @@ function silenceMs(job: Job): number {
  */
 const CALL_MS_MAX = 120_000;
 
+/** A probe takes less: its host answers within 50 s by itself, that its kernel is late. */
+const PROBE_MS_MAX = 60_000;
+
+const limitMs = (call: HostCallName): number => (call === "probe" ? PROBE_MS_MAX : CALL_MS_MAX);
+
 const stuckCallCause = (call: HostCallName): JobCause => ({
   name: "host_stuck",
   code: 0,
   call,
   message:
-    `the die host did not answer '${call}' within ${CALL_MS_MAX} ms, so it is stuck in a driver ` +
-    "call; it is replaced",
+    `the die host did not answer '${call}' within ${limitMs(call)} ms, so it is stuck in a ` +
+    "driver call; it is replaced",
 });
 
 const stuckCause = (job: Job): JobCause => ({
@@ -206,7 +211,7 @@ export function openHostLink(transport: HostTransport, options: HostLinkOptions)
       // A call on a die waits for the jobs that were given to the die before it.
       const turn = ("die" in body ? turnOf(body.die) : null) ?? Promise.resolve();
       const giveUp = (): void => kill(stuckCallCause(call));
-      const watch = afterTurn(turn, () => clock.after(CALL_MS_MAX, giveUp));
+      const watch = afterTurn(turn, () => clock.after(limitMs(call), giveUp));
       void answer.then(watch.cancel);
       return answer as never;
     },

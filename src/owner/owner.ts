@@ -78,6 +78,7 @@ export function createOwner(
     resume: () => {
       gate.resume();
       table.restoreWanted();
+      table.health.resume();
     },
     teardown: () => teardown(table),
     leave: () => (left ??= leave(table)),

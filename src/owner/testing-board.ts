@@ -6,6 +6,8 @@
 import { err, invariant, ok, VirtualClock, type Result } from "../base/mod.ts";
 import type { Board, BoardEvent, BoardFailure, Presence, SlotKind } from "../board/mod.ts";
 import { CALM_CONDUCT, createModelGpu, MODEL_DEVICE, type ModelConduct } from "../gpu/mod.ts";
+import { encodeFrame, type HostRequest } from "./frames.ts";
+import type { HostTransport } from "./host-link.ts";
 import { createLocalLauncher } from "./local-host.ts";
 import type { JournalEntry } from "./journal.ts";
 import { createOwner } from "./owner.ts";
@@ -29,6 +31,11 @@ export type BoardScript = {
   /** Kernels that are launched do not end. */
   isHeld: boolean;
   readonly livePids: Set<number>;
+  /** How long a die's presence takes to be read, in milliseconds. */
+  readonly slowPresenceMs: Map<number, number>;
+  /** Calls that die hosts never answer, or refuse, e.g. `probe 1`. */
+  readonly stuckCalls: Set<string>;
+  readonly refusedCalls: Set<string>;
 };
 
 export type BoardBench = {
@@ -70,6 +77,9 @@ export function createBoardBench(options: {
     wrong: new Set(),
     isHeld: false,
     livePids: new Set(),
+    slowPresenceMs: new Map(),
+    stuckCalls: new Set(),
+    refusedCalls: new Set(),
   };
   const listeners = new Set<(event: BoardEvent) => void>();
   const { launch, killAll, alive } = createLocalLauncher({
@@ -78,8 +88,8 @@ export function createBoardBench(options: {
   });
   const [entries, lines]: [JournalEntry[], string[]] = [[], []];
   const owner = createOwner({
-    board: createScriptedBoard({ script, slot, dies, listeners }),
-    launchHost: launch,
+    board: createScriptedBoard({ script, slot, dies, listeners, clock }),
+    launchHost: () => scriptCalls(launch(), script),
     baseModule: { name: "base.ptx", path: import.meta.filename },
     log: (line) => void lines.push(line),
     journal: { write: (entry) => void entries.push(entry) },
@@ -109,6 +119,30 @@ export function createBoardBench(options: {
     },
     pass: async (ms) => {
       await clock.run(() => false, clock.nowMs() + ms);
+    },
+  };
+}
+
+/** A host that some calls do not come back from. */
+function scriptCalls(transport: HostTransport, script: BoardScript): HostTransport {
+  let toOwner: (chunk: Buffer) => void = () => undefined;
+  return {
+    ...transport,
+    onData: (listener) => {
+      toOwner = listener;
+      transport.onData(listener);
+    },
+    write: (frame) => {
+      const { id, call, body } = JSON.parse(frame.toString("utf8", 4)) as HostRequest;
+      const name = "die" in body ? `${call} ${String(body.die)}` : call;
+      if (script.stuckCalls.has(name)) return;
+      if (!script.refusedCalls.has(name)) {
+        transport.write(frame);
+        return;
+      }
+      const cause = { name: "scripted", code: 0, call, message: "scripted" };
+      const failure = { kind: "refused", cause } as const;
+      queueMicrotask(() => toOwner(encodeFrame({ id, kind: "failure", failure })));
     },
   };
 }
@@ -144,8 +178,9 @@ function createScriptedBoard(options: {
   readonly slot: SlotKind;
   readonly dies: number;
   readonly listeners: Set<(event: BoardEvent) => void>;
+  readonly clock: VirtualClock;
 }): Board {
-  const { script, slot, dies, listeners } = options;
+  const { script, slot, dies, listeners, clock } = options;
   const step = (name: string, done: () => void): Promise<Result<void, BoardFailure>> => {
     script.steps.push(name);
     const failure = script.failNext.get(name);
@@ -191,7 +226,11 @@ function createScriptedBoard(options: {
     ordinalOf: (die, devices) =>
       devices.find(({ pciAddress }) => pciAddress === die.address)?.ordinal ?? null,
     hostGroupOf: (die) => (isDirect ? die : 0),
-    presence: (die) => Promise.resolve(script.presence.get(die) ?? "present"),
+    presence: async (die) => {
+      const slowMs = script.slowPresenceMs.get(die) ?? 0;
+      if (slowMs > 0) await clock.sleep(slowMs);
+      return script.presence.get(die) ?? "present";
+    },
     watch: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
