@@ -63,7 +63,8 @@ const doctor: Command<CliContext> = buildCommand<DoctorFlags, [], CliContext>({
     brief: "check what stands between this machine and running, and name the mend",
     fullDescription: [
       "Looks at the dies, their BARs and driver, libcuda, device nodes, the bar_swap slot, limits,",
-      "the kernel's log and what an interrupted bring-up has left, and changes nothing. A finding",
+      "the kernel's log and what an interrupted bring-up has left. It only looks: no die is woken,",
+      "no driver loaded, and with a bar_swap slot the driver is not started either. A finding",
       "says what is wrong, the mend, and a line to type where one does it. stdout gets the report.",
       "Exit codes: 0 nothing stands in the way, 1 a problem does, 3 a GPU was asked for (--backend",
       "cuda, --slot bar_swap) and there is none. Without a GPU all is well: soft serves.",

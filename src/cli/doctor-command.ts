@@ -1,4 +1,5 @@
 /** `holdfast doctor`: what stands in the way, and the mend. */
+import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -33,12 +34,32 @@ const EXIT_OF: Readonly<Record<Diagnosis["verdict"], ExitCode>> = {
   no_device: EXIT.noDevice,
 };
 
+/** What every tree of a machine has; without them all checks would find nothing, and say so. */
+const ROOT_FOLDERS = ["sys", "proc"] as const;
+
 export const doctorCommand: CommandFunction<DoctorFlags> = async (surroundings, flags) => {
+  const root = resolve(surroundings.workingDirectory, flags.root);
+  const missing = ROOT_FOLDERS.find((name) => !isFolder(join(root, name)));
+  if (missing !== undefined) {
+    surroundings.errors.write(
+      `holdfast: --root ${flags.root}: there is no folder ${join(root, missing)}; ` +
+        "name a folder that holds a machine's sys and proc\n",
+    );
+    return EXIT.badUsage;
+  }
   const diagnosis = diagnose(await gather(surroundings, flags));
   const text = flags.json ? JSON.stringify(diagnosis) : reportLines(diagnosis).join("\n");
   surroundings.output.write(`${text}\n`);
   return EXIT_OF[diagnosis.verdict];
 };
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
 
 /** A recorded tree has none of this process's environment, and is asked nothing. */
 function gather(surroundings: Surroundings, flags: DoctorFlags): Promise<Facts> {

@@ -30,14 +30,26 @@ export type DieFacts = {
   readonly bridges: readonly string[];
   /** E.g. `0000:00`; null where sysfs does not show it. */
   readonly rootBus: string | null;
+  /** Null where sysfs does not tell, or the die was not asked. */
   readonly link: LinkFacts | null;
-  /** The first bytes of its configuration space. */
+  readonly power: PowerFacts;
+  /** The first bytes of its configuration space; not asked of a die that is asleep. */
   readonly config: ProbeResult;
   /** Its driver_override. */
   readonly override: ProbeResult;
   /** N of /dev/nvidiaN; null where the driver does not say. */
   readonly minor: number | null;
   readonly iommuGroup: string | null;
+  /** What a guest's emulator opens to have the die: its group, or itself where iommufd is used. */
+  readonly vfioPaths: readonly string[];
+};
+
+/** As the kernel remembers it. */
+export type PowerFacts = {
+  /** `D0`, `D3cold` and the like; null where sysfs does not tell. */
+  readonly state: string | null;
+  /** Whether to ask it would wake it. */
+  readonly isAsleep: boolean;
 };
 
 /** PCIe lanes, now and at best; 0 where sysfs does not tell. */
@@ -87,6 +99,8 @@ export type Facts = {
   readonly runtime: RuntimeFacts;
   readonly environment: Environment;
   readonly dies: readonly DieFacts[];
+  /** Addresses of all PCI functions. */
+  readonly functions: readonly string[];
   readonly bridges: readonly BridgeFacts[];
   readonly rootWindows: readonly RootWindow[];
   readonly driver: DriverFacts;

@@ -1,7 +1,7 @@
 /** Gathers all facts: what is read from files, and what a child process is asked. */
 import type { SlotKind } from "../board/mod.ts";
 import type { Asked, DebugfsFacts, Environment, Facts, RuntimeFacts } from "./facts.ts";
-import { readDies, readFunctions } from "./facts/dies.ts";
+import { findGpus, readDies, readFunctions } from "./facts/dies.ts";
 import { readDriver } from "./facts/driver.ts";
 import { readKernelLog } from "./facts/kernel-log-facts.ts";
 import { findLibcuda } from "./facts/libcuda-files.ts";
@@ -12,7 +12,7 @@ import { readSecurity } from "./facts/security.ts";
 import { readState } from "./facts/state.ts";
 import { readBridges, readRootWindows } from "./facts/windows.ts";
 import { createMachineFiles, type MachineFiles, type User } from "./machine-files.ts";
-import type { ProbeJob, Prober } from "./prober.ts";
+import type { ProbeJob, Prober, ProbeResult } from "./prober.ts";
 
 export type GatherOptions = {
   /** `/`, or a tree that stands for it. */
@@ -32,7 +32,25 @@ export type GatherOptions = {
 const BAR_SWAP = "dev/bar_swap";
 
 /** What tells a container: its engine's mark, or who started the first process. */
-const CONTAINER_MARKS = [".dockerenv", "run/.containerenv", "run/systemd/container"] as const;
+const CONTAINER_MARKS = [
+  ...[".dockerenv", "run/.containerenv", "run/systemd/container"],
+  ...["run/secrets/kubernetes.io/serviceaccount", "var/run/secrets/kubernetes.io/serviceaccount"],
+] as const;
+
+/** Control groups by which container engines name theirs; their daemons' are `docker.service`. */
+const CONTAINER_GROUP = /\/(kubepods|cri-containerd-|crio-|libpod-|docker[/-]|lxc[/.])/;
+
+/** Whoever starts the first process of a machine, by its short name. */
+const MACHINE_INITS: readonly (string | null)[] = ["systemd", "init", "runit", "openrc-init"];
+
+function isInContainer(files: MachineFiles, environment: Environment): boolean {
+  if (CONTAINER_MARKS.some((mark) => files.exists(mark))) return true;
+  if (environment["KUBERNETES_SERVICE_HOST"] !== undefined) return true;
+  if (CONTAINER_GROUP.test(files.text("proc/self/cgroup") ?? "")) return true;
+  // In a control group namespace the path is `/`. Diskless machines have an overlay as root too.
+  const isOverlay = /^\S+ \/ (overlay|fuse-overlayfs) /m.test(files.longText("proc/mounts") ?? "");
+  return isOverlay && !MACHINE_INITS.includes(files.text("proc/1/comm"));
+}
 
 /** Reads everything once. Never throws for what it finds; what it may not read is in `denied`. */
 export async function gatherFacts(options: GatherOptions): Promise<Facts> {
@@ -41,12 +59,22 @@ export async function gatherFacts(options: GatherOptions): Promise<Facts> {
   const runtime = readRuntime(files, options);
   const functions = readFunctions(files);
   const slotKind = asked.slot ?? slotOf(files);
-  // Two at once: to start a driver takes longer than all else.
-  const [[libcuda = NOT_ASKED], dies, nodes, slotAnswer] = await Promise.all([
-    asked.backend === "soft" ? [NOT_ASKED] : prober([{ kind: "libcuda" }]),
-    readDies({ files, functions, prober }),
-    readNodes(files, prober),
-    slotKind === "bar_swap" && files.exists(BAR_SWAP) ? prober([SLOT_JOB]) : [NOT_ASKED],
+  const gpus = findGpus(files, functions);
+  const driver = readDriver(files, runtime.kernelRelease);
+  const isLive = driver.state === "live";
+  const mayStart =
+    slotKind !== "bar_swap" &&
+    mayStartDriver(files, isLive) &&
+    !gpus.some(({ power }) => power.isAsleep);
+  const askLibcuda = async (): Promise<readonly ProbeResult[]> =>
+    asked.backend === "soft" ? [] : prober([{ kind: mayStart ? "libcuda" : "library" }]);
+  // Side by side: to start a driver takes longer than all else, and makes nodes.
+  const [[libcuda, nodes], dies, [slotAnswer]] = await Promise.all([
+    askLibcuda().then(async ([answer = NOT_ASKED]) => {
+      return [answer, await readNodes(files, prober, isLive)] as const;
+    }),
+    readDies({ files, gpus, prober }),
+    slotKind === "bar_swap" && files.exists(BAR_SWAP) ? prober([SLOT_JOB]) : [],
   ]);
   return {
     asked,
@@ -54,16 +82,17 @@ export async function gatherFacts(options: GatherOptions): Promise<Facts> {
     runtime,
     environment,
     dies,
+    functions: functions.map(({ name }) => name),
     bridges: readBridges(files, functions),
     rootWindows: dies.length === 0 ? [] : readRootWindows(files),
-    driver: readDriver(files, runtime.kernelRelease),
+    driver,
     nodes,
     libraries: findLibcuda({ files, environment, architecture }),
     libcuda,
     slot: {
       isThere: files.exists(BAR_SWAP),
       mayOpen: files.mayOpen(BAR_SWAP, "read") && files.mayOpen(BAR_SWAP, "write"),
-      answer: slotAnswer[0] ?? NOT_ASKED,
+      answer: slotAnswer ?? NOT_ASKED,
     },
     processes: readProcesses(files, options.pid),
     security: readSecurity(files),
@@ -82,12 +111,22 @@ export async function gatherFacts(options: GatherOptions): Promise<Facts> {
 const NOT_ASKED = { state: "not_asked" } as const;
 const SLOT_JOB: ProbeJob = { kind: "slot" };
 
+/**
+ * Whether to start the driver changes nothing. Where its module is not loaded, libcuda has a
+ * setuid program load it, which probes every die; on a machine with a window it opens dies that
+ * are not mapped. Windows' Linux has a device of its own, without any module.
+ */
+const mayStartDriver = (files: MachineFiles, isLive: boolean): boolean =>
+  !files.exists(BAR_SWAP) && (isLive || files.exists(WINDOWS_DEVICE));
+
+const WINDOWS_DEVICE = "dev/dxg";
+
 /** A machine with the slot's device is there to be driven through it. */
 const slotOf = (files: MachineFiles): SlotKind => (files.exists(BAR_SWAP) ? "bar_swap" : "direct");
 
 function readRuntime(files: MachineFiles, options: GatherOptions): RuntimeFacts {
   const { nodeVersion, architecture, user } = options;
-  const isContainer = CONTAINER_MARKS.some((mark) => files.exists(mark));
+  const isContainer = isInContainer(files, options.environment);
   const kernelRelease = files.text("proc/sys/kernel/osrelease");
   return { nodeVersion, architecture, user, isContainer, kernelRelease };
 }

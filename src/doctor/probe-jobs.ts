@@ -3,7 +3,7 @@ import { closeSync, constants, openSync } from "node:fs";
 import { join } from "node:path";
 import { FileError, toFileError } from "../base/mod.ts";
 import { BAR_SWAP_PATH, BAR_SWAP_VERSION, openBarSwap } from "../board/mod.ts";
-import { reportLibcuda } from "../gpu-cuda/mod.ts";
+import { reportLibcuda, reportLibcudaFile, type LibcudaReport } from "../gpu-cuda/mod.ts";
 import type { ProbeJob, ProbeResult } from "./prober.ts";
 import { readProbe } from "./recorded-prober.ts";
 
@@ -11,11 +11,13 @@ import { readProbe } from "./recorded-prober.ts";
 export function runProbeJob(job: ProbeJob): ProbeResult {
   switch (job.kind) {
     case "read":
-      return readProbe("/", job.path);
+      return readProbe("/", job);
     case "open":
       return openProbe(job.path);
     case "libcuda":
-      return libcudaProbe();
+      return libcudaProbe(reportLibcuda);
+    case "library":
+      return libcudaProbe(reportLibcudaFile);
     case "slot":
       return slotProbe();
   }
@@ -53,9 +55,9 @@ function openProbe(path: string): ProbeResult {
 }
 
 /** Without the FFI package's native part nothing can be asked, and no GPU can be used. */
-function libcudaProbe(): ProbeResult {
+function libcudaProbe(report: () => LibcudaReport): ProbeResult {
   try {
-    return { state: "libcuda", report: reportLibcuda() };
+    return { state: "libcuda", report: report() };
   } catch (error) {
     return ffiFailure(error);
   }

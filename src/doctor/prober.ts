@@ -7,10 +7,12 @@ import type { LibcudaReport } from "../gpu-cuda/mod.ts";
 
 /** A job of a probe process. Paths are without the `/` they begin with. */
 export type ProbeJob =
-  /** Loads the driver's library, starts it and lists its devices. */
+  /** Loads the driver's library, starts it and lists its devices: wakes and opens every die. */
   | { readonly kind: "libcuda" }
-  /** The first bytes of a file whose reading can hang. */
-  | { readonly kind: "read"; readonly path: string }
+  /** Loads the driver's library and asks for its version alone. */
+  | { readonly kind: "library" }
+  /** The first bytes of a file whose reading can hang. No more than `bytesMax` are asked for. */
+  | { readonly kind: "read"; readonly path: string; readonly bytesMax: number }
   /** Opens a device node for reading and writing, and closes it. */
   | { readonly kind: "open"; readonly path: string }
   /** Asks the bar_swap device which die is in its window. */
@@ -42,6 +44,3 @@ export const probeKey = (job: ProbeJob): string =>
 
 /** Runs jobs, one after another; the results are in the same order. */
 export type Prober = (jobs: readonly ProbeJob[]) => Promise<readonly ProbeResult[]>;
-
-/** As much as any attribute that we ask for has; a page. */
-export const PROBE_BYTES_MAX = 4096;

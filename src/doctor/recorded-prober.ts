@@ -1,8 +1,8 @@
 /** Answers probe jobs from a recorded tree: its files, and what `probe.json` in it says. */
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { toFileError } from "../base/mod.ts";
-import { PROBE_BYTES_MAX, probeKey, type ProbeJob, type ProbeResult } from "./prober.ts";
+import { probeKey, type ProbeJob, type ProbeResult } from "./prober.ts";
 import type { Prober } from "./prober.ts";
 
 /** Results by probeKey, e.g. `{"libcuda": {"state": "hung", "afterMs": 10000}}`. */
@@ -27,14 +27,25 @@ function readRecorded(root: string): ReadonlyMap<string, ProbeResult> {
 
 function readFromTree(root: string, job: ProbeJob): ProbeResult {
   if (job.kind !== "read") return { state: "not_asked" };
-  return readProbe(root, job.path);
+  return readProbe(root, job);
 }
 
-/** The first bytes of a file, as a result. */
-export function readProbe(root: string, path: string): ProbeResult {
+type ReadJob = Extract<ProbeJob, { readonly kind: "read" }>;
+
+/**
+ * The first bytes of a file, as a result, by one read(2): of configuration space the kernel reads
+ * from the device as much as it is asked for, and beyond the header some registers do something.
+ */
+export function readProbe(root: string, { path, bytesMax }: ReadJob): ProbeResult {
   try {
-    const bytes = readFileSync(join(root, path));
-    return { state: "bytes", hex: bytes.subarray(0, PROBE_BYTES_MAX).toString("hex") };
+    const file = openSync(join(root, path), "r");
+    try {
+      const bytes = Buffer.alloc(bytesMax);
+      const length = readSync(file, bytes, 0, bytesMax, null);
+      return { state: "bytes", hex: bytes.toString("hex", 0, length) };
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
     const { code, message } = toFileError("read", path, error);
     return { state: "failed", code, message };

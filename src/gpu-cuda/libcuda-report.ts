@@ -29,9 +29,12 @@ export type LibcudaReport =
       readonly path: string;
       /** 1000 * major + 10 * minor; null where it would not say. */
       readonly cudaVersion: number | null;
-      /** What cuInit gave: a CUresult. */
-      readonly initCode: number;
-      /** None where it did not start. */
+      /**
+       * What cuInit gave: a CUresult. Null where it was not called; but a library that gave
+       * CUDA_ERROR_STUB_LIBRARY to the call that was made gives it to every call.
+       */
+      readonly initCode: number | null;
+      /** None where it did not start, or was not to. */
       readonly devices: readonly ReportedDevice[];
     };
 
@@ -40,15 +43,36 @@ const DEVICES_MAX = 64;
 
 const NAME_BYTES = 256;
 
-/** Loads libcuda, starts it (100 ms to seconds) and lists its devices; makes no context. */
+/** CUresult: the toolkit's stub answers every call with it. */
+export const CUDA_ERROR_STUB_LIBRARY = 34;
+
+/**
+ * Loads libcuda, starts it (100 ms to seconds) and lists its devices; makes no context. To start it
+ * wakes and opens every die that the driver has, and may load the driver.
+ */
 export function reportLibcuda(libraryPath?: string): LibcudaReport {
+  return reportOf(libraryPath, (libcuda) => libcuda.cuInit(0));
+}
+
+/** Loads libcuda and asks for its version, which touches neither a die nor the kernel's module. */
+export function reportLibcudaFile(libraryPath?: string): LibcudaReport {
+  return reportOf(libraryPath, (libcuda) => {
+    const code = libcuda.cuDriverGetVersion(out.int);
+    return code === CUDA_ERROR_STUB_LIBRARY ? code : null;
+  });
+}
+
+function reportOf(
+  libraryPath: string | undefined,
+  start: (libcuda: Libcuda) => number | null,
+): LibcudaReport {
   const opened = openLibcuda(libraryPath);
   if (!opened.ok) {
     const { code, message } = opened.error;
     return { state: code === "symbol_not_found" ? "incomplete" : "not_loaded", message };
   }
   const libcuda = opened.value;
-  const initCode = libcuda.cuInit(0);
+  const initCode = start(libcuda);
   const isVersionTold = libcuda.cuDriverGetVersion(out.int) === CUDA_SUCCESS;
   return {
     state: "loaded",

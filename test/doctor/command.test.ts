@@ -86,8 +86,12 @@ test("holdfast doctor: this machine, whatever it is", () => {
   assert.ok(asked.code === 0 || asked.code === 1, asked.stderr);
 });
 
-test("holdfast doctor: a root that is not there has nothing wrong with it, and no GPU", () => {
-  const ran = doctor("--root", "/nonexistent/tree", "--state-dir", "/tmp");
-  assert.equal(ran.code, 0);
-  assert.match(ran.stdout, /^no NVIDIA GPU/);
+test("holdfast doctor: a root that is no tree of a machine is refused", (context) => {
+  const tree = buildTree(change(PLAIN, { files: { sys: undefined } }));
+  context.after(tree.end);
+  for (const root of ["/nonexistent/tree", tree.root, "/dev/null"]) {
+    const ran = doctor("--root", root, "--state-dir", "/tmp");
+    assert.deepEqual([ran.code, ran.stdout], [2, ""]);
+    assert.match(ran.stderr, /^holdfast: --root [^\n]+ no folder [^\n]+(sys|proc); name a folder/);
+  }
 });

@@ -49,10 +49,12 @@ function assertFound(findings: readonly Diagnosed[], finds: readonly Expected[])
     all.join("\n\n"),
   );
   const left = [...findings];
-  for (const { id, about, says = [] } of finds) {
+  for (const { id, about, says = [], severity, command } of finds) {
     const at = left.findIndex(
       (found) => found.id === id && (about === undefined || found.subject === about),
     );
+    if (severity !== undefined) assert.equal(left[at]?.severity, severity, all.join("\n\n"));
+    if (command !== undefined) assert.equal(left[at]?.command, command, all.join("\n\n"));
     assert.ok(at >= 0, `no ${id} is about ${about ?? ""}:\n${all.join("\n\n")}`);
     const [found] = left.splice(at, 1);
     const text = found === undefined ? "" : textOf(found);

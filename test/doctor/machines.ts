@@ -135,6 +135,12 @@ export function loads(report: Partial<Loaded> = {}): Change {
   };
 }
 
+/** The library loads, and is not started. */
+export function loadsOnly(report: Partial<Loaded> = {}): Change {
+  const { libcuda } = loads({ initCode: null, ...report }).probes ?? {};
+  return { probes: { libcuda: undefined, library: libcuda } };
+}
+
 /** The two dies of a K80, as the driver counts them. */
 export const K80_DEVICES = ["0000:05:00.0", "0000:06:00.0"].map((pciAddress, ordinal) => ({
   ordinal,
@@ -273,7 +279,7 @@ export const K80_SLOT: Machine = change(
     modes: { "dev/bar_swap": 0o600 },
   },
   libraryFiles("470.256.02"),
-  loads({ initCode: 100 }),
+  loadsOnly(),
   {
     probes: {
       slot: {

@@ -1,7 +1,7 @@
 // The probe process itself: what hangs or crashes is told, and the next job is done all the same.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -19,7 +19,7 @@ function folderFor(context: TestContext): string {
   return folder;
 }
 
-const read = (path: string): ProbeJob => ({ kind: "read", path: path.slice(1) });
+const read = (path: string): ProbeJob => ({ kind: "read", path: path.slice(1), bytesMax: 64 });
 
 test("a job that hangs is left behind, and those before and after it are done", async (context) => {
   const folder = folderFor(context);
@@ -88,4 +88,20 @@ test("jobs have names by which a recorded tree answers them", () => {
     [{ kind: "libcuda" } as const, { kind: "open", path: "dev/nvidiactl" } as const].map(probeKey),
     ["libcuda", "open dev/nvidiactl"],
   );
+});
+
+test("of a file no more is read than was asked for", async (context) => {
+  const folder = folderFor(context);
+  const fifo = join(folder, "fifo");
+  execFileSync("mkfifo", [fifo]);
+  // Open for both, it never ends: who reads on after the bytes that are there waits for ever.
+  const file = openSync(fifo, "r+");
+  context.after(() => closeSync(file));
+  writeSync(file, Buffer.alloc(64, 0xab));
+  const prober = createProcessProber({
+    command: [process.execPath, PROBE_MAIN],
+    timeoutMs: 10 * TIMEOUT_MS,
+  });
+  const [header] = await prober([read(fifo)]);
+  assert.deepEqual(header, { state: "bytes", hex: "ab".repeat(64) });
 });

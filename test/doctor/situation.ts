@@ -1,5 +1,5 @@
 // A situation: a machine, what it is wanted for, and what the doctor must find, no more, no less.
-import type { Asked, Environment, User } from "../../src/doctor/mod.ts";
+import type { Asked, Environment, Severity, User } from "../../src/doctor/mod.ts";
 import type { Machine } from "./machine-tree.ts";
 
 export type Expected = {
@@ -8,6 +8,9 @@ export type Expected = {
   readonly about?: string;
   /** What its message, mend or command must say. */
   readonly says?: readonly string[];
+  readonly severity?: Severity;
+  /** Null: that it gives no line to type. */
+  readonly command?: null;
 };
 
 export type Situation = {

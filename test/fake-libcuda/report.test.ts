@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { reportLibcuda } from "../../src/gpu-cuda/mod.ts";
+import { reportLibcuda, reportLibcudaFile } from "../../src/gpu-cuda/mod.ts";
 import { fakeLibcuda } from "./fake-libcuda.ts";
 import { clearScript, script, skip } from "./fake-session.ts";
 
@@ -35,4 +35,13 @@ test("reportLibcuda() tells a library that lacks a function from one that is not
   }
   const incomplete = reportLibcuda(fakeLibcuda("WITHOUT_STREAM_QUERY"));
   assert.ok(incomplete.state === "incomplete" && incomplete.message.includes("cuStreamQuery"));
+});
+
+test("reportLibcudaFile() asks for the version and starts nothing", { skip }, () => {
+  // The fake would tell: its cuInit fails, and what was not called fails nobody.
+  script("FAIL", "cuInit=100");
+  const report = reportLibcudaFile(fakeLibcuda());
+  assert.ok(report.state === "loaded");
+  assert.deepEqual([report.initCode, report.devices], [null, []]);
+  assert.ok(report.cudaVersion !== null && report.cudaVersion > 0);
 });

@@ -1,10 +1,15 @@
 import type { Check } from "../check.ts";
 import type { DieFacts, Facts } from "../facts.ts";
 import type { Finding } from "../finding.ts";
-import { dieText, probedText } from "./wanted.ts";
-
-/** Drivers that hold a device for somebody else, on purpose. */
-const PLACEHOLDERS = new Set(["vfio-pci", "pci-stub", "uio_pci_generic"]);
+import { isUnknownToDriver } from "./driver-version.ts";
+import {
+  dieText,
+  isBoardDie,
+  isGivenAway,
+  isGpuAsked,
+  PLACEHOLDERS,
+  probedText,
+} from "./wanted.ts";
 
 /** Whether each die has the driver that it needs. */
 export const dieDriver: Check = {
@@ -21,16 +26,15 @@ function findingsOf(facts: Facts, die: DieFacts): readonly Finding[] {
   const { driver } = die.pci;
   if (driver === "nvidia") return [];
   if (driver === null) return unbound(facts, die);
-  if (driver === "nouveau") return [nouveau(die)];
-  const isHeld = PLACEHOLDERS.has(driver);
+  // To take it from nouveau gains nothing where nvidia does not know it.
+  if (driver === "nouveau") return isSpareDisplay(facts, die) ? [] : [nouveau(die)];
+  if (PLACEHOLDERS.has(driver)) return [held(facts, die, driver)];
   return [
     {
-      id: isHeld ? "die-held" : "die-foreign",
+      id: "die-foreign",
       severity: "problem",
       subject: die.address,
-      message: isHeld
-        ? `${dieText(die)} is bound to ${driver}, which keeps it for a guest or for nobody`
-        : `${dieText(die)} is bound to ${driver}, not to nvidia`,
+      message: `${dieText(die)} is bound to ${driver}, not to nvidia`,
       mend: `take it from ${driver}, clear its driver_override, and have it probed again`,
       command: [
         `echo ${die.address} > ${deviceFolder(die.address)}/driver/unbind`,
@@ -39,6 +43,30 @@ function findingsOf(facts: Facts, die: DieFacts): readonly Finding[] {
       ].join("; "),
     },
   ];
+}
+
+/** A die that the driver does not know beside one that it has. */
+const isSpareDisplay = (facts: Facts, die: DieFacts): boolean =>
+  isUnknownToDriver(facts, die) && facts.dies.some((each) => !isUnknownToDriver(facts, each));
+
+/** Somebody gave it away on purpose, and a guest may be at work on it: no line is given to type. */
+function held(facts: Facts, die: DieFacts, driver: string): Finding {
+  const holder = facts.processes.holders.find(({ paths }) =>
+    paths.some((path) => die.vfioPaths.includes(path)),
+  );
+  const isNeeded = isBoardDie(facts, die) || (isGpuAsked(facts) && facts.dies.every(isGivenAway));
+  return {
+    id: "die-held",
+    severity: isNeeded ? "problem" : "note",
+    subject: die.address,
+    message:
+      `${dieText(die)} is bound to ${driver}, which keeps it for guests` +
+      (holder === undefined ? "" : `; ${holder.command} (pid ${holder.pid}) has it open`),
+    mend: isNeeded
+      ? "end the guest that has it, and have its manager give the die back to the host"
+      : "nothing to do: Holdfast leaves it alone",
+    command: null,
+  };
 }
 
 const nouveau = (die: DieFacts): Finding => ({
@@ -58,6 +86,7 @@ function unbound(facts: Facts, die: DieFacts): readonly Finding[] {
   const override = probedText(die.override);
   const isOverridden = override !== null && override !== "(null)" && override !== "";
   if (isOverridden && override !== "nvidia") return [];
+  if (isSpareDisplay(facts, die)) return [];
   return [
     {
       id: "die-unbound",

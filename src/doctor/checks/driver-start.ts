@@ -1,15 +1,15 @@
-import { CUDA_SUCCESS, errorNameOf, mendOf } from "../../gpu-cuda/mod.ts";
+import { CUDA_ERROR_STUB_LIBRARY, CUDA_SUCCESS, errorNameOf, mendOf } from "../../gpu-cuda/mod.ts";
 import type { Check } from "../check.ts";
 import type { DieFacts, Facts } from "../facts.ts";
-import { boundDies, CUDA_ERROR_STUB_LIBRARY, dieText, isCounted, loadedLibcuda } from "./wanted.ts";
+import { boundDies, dieText, isCounted, startedLibcuda } from "./wanted.ts";
 
 /** A container may have been given some of the dies: it has no nodes of the others. */
 const isWithheld = ({ runtime, nodes }: Facts, { minor }: DieFacts): boolean =>
   runtime.isContainer && !nodes.nodes.some(({ path }) => path === `/dev/nvidia${String(minor)}`);
 
 /**
- * Whether the driver starts, and counts the dies that it has. Behind a window it may have none yet:
- * to load it is a rung of the bring-up.
+ * Whether the driver starts, and counts the dies that it has. Behind a window nobody tried: it is a
+ * rung of the bring-up, and would open dies that are not mapped.
  */
 export const driverStart: Check = {
   id: "driver-start",
@@ -17,11 +17,9 @@ export const driverStart: Check = {
   scope: "gpu",
   findings: ["driver-no-start", "die-uncounted"],
   run: (facts) => {
-    const report = loadedLibcuda(facts);
+    const report = startedLibcuda(facts);
     if (report === null || report.initCode === CUDA_ERROR_STUB_LIBRARY) return [];
-    const isYetToLoad = facts.slotKind === "bar_swap" && boundDies(facts).length === 0;
     if (report.initCode !== CUDA_SUCCESS) {
-      if (isYetToLoad) return [];
       const name = `${errorNameOf(report.initCode)} ${report.initCode}`;
       return [
         {

@@ -16,18 +16,31 @@ export const iommu: Check = {
   run: (facts) => facts.dies.flatMap((die) => findingOf(facts, die) ?? []),
 };
 
-function findingOf({ log, iommu: { groupCount } }: Facts, die: DieFacts): Finding | null {
+function findingOf(facts: Facts, die: DieFacts): Finding | null {
+  const {
+    log,
+    functions,
+    iommu: { groupCount },
+  } = facts;
   const faults = log.lines.filter(({ text }) => {
-    const [, domain = "0000:", place] = FAULT.exec(text) ?? [];
-    return place !== undefined && `${domain}${place}`.toLowerCase() === die.address;
+    const [, domain, place] = FAULT.exec(text) ?? [];
+    if (place === undefined) return false;
+    return die.address.endsWith(`${domain ?? ":"}${place}`.toLowerCase());
   });
   if (faults.length === 0) return null;
+  // Intel's lines name no domain: where several functions have that place, it may be any of them.
+  const place = die.address.slice(die.address.indexOf(":"));
+  const others = functions.filter((name) => name !== die.address && name.endsWith(place));
+  const doubt =
+    others.length === 0 ? "" : `, or of ${others.join(", ")}: the log may not say which`;
   const group = die.iommuGroup === null ? "" : ` (group ${die.iommuGroup} of ${groupCount})`;
   return {
     id: "iommu-fault",
     severity: "warning",
     subject: die.address,
-    message: `the IOMMU turned away ${counted(faults.length, "access")} of ${dieText(die)}${group}`,
+    message:
+      `the IOMMU turned away ${counted(faults.length, "access")} of ` +
+      `${dieText(die)}${group}${doubt}`,
     mend: "have it pass the host's own devices through: iommu=pt on the kernel's command line",
     command: "dmesg | grep -E 'DMAR|AMD-Vi'",
   };

@@ -11,7 +11,7 @@ import type { Check } from "../check.ts";
 import type { DieFacts, Facts } from "../facts.ts";
 import type { LogLine } from "../facts/kernel-log-facts.ts";
 import type { Finding } from "../finding.ts";
-import { counted, isCounted } from "./wanted.ts";
+import { counted, isCounted, startedLibcuda } from "./wanted.ts";
 
 /** From so many Xids on a die is in trouble, whatever they say. */
 const STORM_COUNT = 100;
@@ -124,7 +124,10 @@ function offBus(sightings: readonly Seen[]): readonly Finding[] {
   }));
 }
 
-/** Of a die that the driver counts now, it is a story of the past. */
+/**
+ * Of a die that the driver counts now, it is a story of the past. Where nobody started the driver,
+ * as behind a window, it may be one.
+ */
 function initFailed(facts: Facts, sightings: readonly Seen[]): readonly Finding[] {
   const found = sightings.filter(({ kind }) => kind === "init_failed");
   return [...groupBy(found, dieOf)].map(([die, seen]) => {
@@ -132,7 +135,7 @@ function initFailed(facts: Facts, sightings: readonly Seen[]): readonly Finding[
     const isWell = known !== undefined && isCounted(facts, known);
     return {
       id: "log-init-failed",
-      severity: isWell ? "note" : "problem",
+      severity: isWell ? "note" : startedLibcuda(facts) === null ? "warning" : "problem",
       subject: die,
       message:
         `the driver failed to start it, ${counted(seen.length, "time")}${lastText(seen)}` +
@@ -173,32 +176,39 @@ function aer(facts: Facts, die: DieFacts): readonly Finding[] {
     ({ text }) => /Corrected|Correctable/i.test(text) && !isGrave(text),
   );
   const grave = lines.filter(({ text }) => isGrave(text));
+  const [correctedCount, graveCount] = [errorCount(corrected), errorCount(grave)];
   const findings: Finding[] = [];
-  if (grave.length > 0) {
+  if (graveCount > 0) {
     findings.push({
       id: "log-aer",
       severity: "warning",
       subject: die.address,
       message:
-        `${counted(grave.length, "uncorrected PCIe error")} on the way to it: ` +
+        `${counted(graveCount, "uncorrected PCIe error")} on the way to it: ` +
         (grave.at(-1)?.text ?? "").slice(0, 200),
       mend: "seat the board again, change the riser or slot; a die may fall off the bus next",
       command: "dmesg | grep -E 'AER|PCIe Bus Error'",
     });
   }
-  if (corrected.length >= CORRECTED_COUNT) {
+  if (correctedCount >= CORRECTED_COUNT) {
     findings.push({
       id: "log-aer-corrected",
       severity: "note",
       subject: die.address,
       message:
-        `${counted(corrected.length, "corrected PCIe error")} on the way to it: ` +
+        `${counted(correctedCount, "corrected PCIe error")} on the way to it: ` +
         `nothing is lost, the link is poor`,
       mend: "seat the board again, or change the riser",
       command: "dmesg | grep -E 'AER|PCIe Bus Error'",
     });
   }
   return findings;
+}
+
+/** Of one error the root port's driver writes a line, and the function's another. */
+function errorCount(lines: readonly LogLine[]): number {
+  const ofFunction = lines.filter(({ text }) => text.includes("PCIe Bus Error")).length;
+  return Math.max(ofFunction, lines.length - ofFunction);
 }
 
 const isGrave = (text: string): boolean => /Uncorrected|Uncorrectable|\bFatal\b/i.test(text);

@@ -1,8 +1,9 @@
+import { CUDA_ERROR_STUB_LIBRARY } from "../../gpu-cuda/mod.ts";
 import type { Check } from "../check.ts";
 import type { Facts } from "../facts.ts";
 import type { LibraryFile } from "../facts/libcuda-files.ts";
 import type { Finding } from "../finding.ts";
-import { CUDA_ERROR_STUB_LIBRARY, loadedLibcuda } from "./wanted.ts";
+import { hindrance, isGpuAsked, loadedLibcuda, ourDies } from "./wanted.ts";
 
 /** Whether the driver's library is there, is a driver's, and can be loaded. */
 export const libcuda: Check = {
@@ -14,8 +15,12 @@ export const libcuda: Check = {
     ...["libcuda-unloadable", "libcuda-old", "libcuda-hung", "ffi-missing"],
   ],
   run: (facts) => {
+    // Where all dies are kept for others, nobody needs the driver.
+    if (facts.dies.length > 0 && ourDies(facts).length === 0 && !isGpuAsked(facts)) return [];
     const found = findingOf(facts);
-    return found === null ? [] : [{ severity: "problem", ...found }];
+    // A driver that is half there is broken; one that is not there at all may be meant so.
+    const severity = facts.driver.state === "live" ? "problem" : hindrance(facts);
+    return found === null ? [] : [{ severity, ...found }];
   },
 };
 
@@ -108,7 +113,7 @@ const incomplete = (message: string): Part => ({
   subject: "libcuda.so.1",
   message: `it lacks a function that drivers since R470 have: ${message}`,
   mend: "install driver R470 (CUDA 11.4) or newer; R470 is the last one for a K80",
-  command: "nvidia-smi",
+  command: "cat /sys/module/nvidia/version; ldconfig -p | grep libcuda",
 });
 
 const hung = (afterMs: number): Part => ({
@@ -134,7 +139,7 @@ function failed(code: string, message: string): Part {
     subject: "libcuda.so.1",
     message: `loading and starting it ended the process: ${message}`,
     mend: "install the driver's user-space part again, of the kernel module's version",
-    command: "nvidia-smi",
+    command: "cat /sys/module/nvidia/version; ldconfig -p | grep libcuda",
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Check } from "../check.ts";
 import type { Facts } from "../facts.ts";
 import type { Finding } from "../finding.ts";
+import { hindrance, ourDies } from "./wanted.ts";
 
 /** Whether the kernel module is loaded, or can be: behind a window the bring-up loads it. */
 export const kernelModule: Check = {
@@ -9,7 +10,7 @@ export const kernelModule: Check = {
   scope: "gpu",
   findings: ["module-stuck", "module-not-built", "module-not-loaded", "module-at-boot"],
   run: (facts) => {
-    if (facts.dies.length === 0) return [];
+    if (ourDies(facts).length === 0) return [];
     const { state, isBuilt } = facts.driver;
     if (state === "coming" || state === "going") return [stuck(state)];
     const isWindowed = facts.slotKind === "bar_swap";
@@ -42,20 +43,20 @@ const atBoot: Finding = {
   command: "echo 'blacklist nvidia' > /etc/modprobe.d/holdfast.conf",
 };
 
-const notBuilt = ({ runtime }: Facts): Finding => ({
+const notBuilt = (facts: Facts): Finding => ({
   id: "module-not-built",
-  severity: "problem",
-  subject: `/lib/modules/${runtime.kernelRelease ?? ""}`,
-  message: `there is no nvidia module for the running kernel ${runtime.kernelRelease ?? ""}`,
+  severity: hindrance(facts),
+  subject: `/lib/modules/${facts.runtime.kernelRelease ?? ""}`,
+  message: `there is no nvidia module for the running kernel ${facts.runtime.kernelRelease ?? ""}`,
   mend: "build it for this kernel; R470 does not build on kernels much younger than it",
   command: "dkms status; dkms autoinstall",
 });
 
-const notLoaded = ({ runtime }: Facts): Finding => ({
+const notLoaded = (facts: Facts): Finding => ({
   id: "module-not-loaded",
-  severity: "problem",
+  severity: hindrance(facts),
   subject: "nvidia",
-  message: runtime.isContainer
+  message: facts.runtime.isContainer
     ? "the host's kernel has no nvidia module loaded, and a container cannot load it"
     : "the nvidia kernel module is not loaded",
   mend: "load it, on the host; if it is blacklisted, look for that in /etc/modprobe.d",

@@ -1,8 +1,9 @@
+import { CUDA_SUCCESS } from "../../gpu-cuda/mod.ts";
 import type { Check } from "../check.ts";
 import type { Facts } from "../facts.ts";
 import type { DeviceNode } from "../facts/nodes.ts";
 import type { Finding } from "../finding.ts";
-import { boundDies, loadedLibcuda } from "./wanted.ts";
+import { boundDies, isCounted, startedLibcuda } from "./wanted.ts";
 
 /** The driver's own major, by its names over the years. */
 const DRIVER_NAMES = ["nvidia", "nvidia-frontend"] as const;
@@ -22,21 +23,28 @@ export const nodes: Check = {
 
 function missing(facts: Facts): readonly Finding[] {
   const there = new Set(facts.nodes.nodes.map(({ path }) => path));
-  const ofDies = boundDies(facts).flatMap(({ minor, address }) =>
-    minor === null ? [] : [{ path: `/dev/nvidia${minor}`, of: `die ${address}` }],
+  const started = startedLibcuda(facts);
+  const isStarted = started?.initCode === CUDA_SUCCESS;
+  // What the driver counts it has reached, wherever its nodes are.
+  const ofDies = boundDies(facts).flatMap((die) =>
+    die.minor === null || isCounted(facts, die)
+      ? []
+      : [{ path: `/dev/nvidia${die.minor}`, of: `die ${die.address}` }],
   );
-  const wanted = [
+  const ofDriver = [
     { path: "/dev/nvidiactl", of: "the driver" },
     { path: "/dev/nvidia-uvm", of: "unified memory, which cuInit needs" },
-    ...ofDies,
   ];
+  const wanted = isStarted ? ofDies : [...ofDriver, ...ofDies];
   // A container that was given some of the dies is well with those.
-  const isGivenSome = facts.runtime.isContainer && (loadedLibcuda(facts)?.devices.length ?? 0) > 0;
+  const isGivenSome = facts.runtime.isContainer && (started?.devices.length ?? 0) > 0;
+  const isWindowed = facts.slotKind === "bar_swap";
   return wanted
     .filter(({ path }) => !there.has(path) && !(isGivenSome && /\d$/.test(path)))
     .map(({ path, of }) => ({
       id: "node-missing",
-      severity: "problem",
+      // The driver's start makes what is missing, where its tool is installed; nobody started it.
+      severity: started === null ? "warning" : "problem",
       subject: path,
       message: `the node of ${of} is not there`,
       mend: facts.runtime.isContainer
@@ -44,7 +52,7 @@ function missing(facts: Facts): readonly Finding[] {
         : "have the driver's tool make it, which also loads nvidia-uvm",
       command: facts.runtime.isContainer
         ? `docker run --device ${path} …`
-        : "nvidia-modprobe -c 0 -u && nvidia-smi",
+        : `nvidia-modprobe -c 0 -u${isWindowed ? "" : " && nvidia-smi"}`,
     }));
 }
 

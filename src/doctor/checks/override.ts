@@ -1,7 +1,7 @@
 import type { Check } from "../check.ts";
 import type { DieFacts, Facts } from "../facts.ts";
 import type { Finding } from "../finding.ts";
-import { dieText, probedText } from "./wanted.ts";
+import { dieText, isBoardDie, PLACEHOLDERS, probedText } from "./wanted.ts";
 
 /** By which Holdfast blocks a die while it loads the driver for another one. */
 const OURS = "holdfast-blocked";
@@ -20,6 +20,7 @@ function findingsOf(facts: Facts, die: DieFacts): readonly Finding[] {
   const value = probedText(die.override);
   if (value === null || value === "(null)" || value === "" || value === "nvidia") return [];
   if (value === OURS) return ours(facts, die);
+  if (PLACEHOLDERS.has(value)) return die.pci.driver === value ? [] : [kept(facts, die, value)];
   return [
     {
       id: "override-foreign",
@@ -31,6 +32,18 @@ function findingsOf(facts: Facts, die: DieFacts): readonly Finding[] {
     },
   ];
 }
+
+/** To be given to a guest, or taken back from one: whoever manages guests does that. */
+const kept = (facts: Facts, die: DieFacts, value: string): Finding => ({
+  id: "override-foreign",
+  severity: isBoardDie(facts, die) ? "problem" : "note",
+  subject: die.address,
+  message: `driver_override of ${dieText(die)} is '${value}': it is kept for guests`,
+  mend: isBoardDie(facts, die)
+    ? "have the manager of the guests give the die back to the host"
+    : "nothing to do: Holdfast leaves it alone",
+  command: null,
+});
 
 const clear = ({ address }: DieFacts): string =>
   `echo > /sys/bus/pci/devices/${address}/driver_override`;

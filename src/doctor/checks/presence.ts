@@ -9,12 +9,13 @@ export const presence: Check = {
   id: "presence",
   title: "each die answers on the bus",
   scope: "gpu",
-  findings: ["die-off-bus", "die-silent"],
+  findings: ["die-off-bus", "die-silent", "die-asleep"],
   run: ({ dies }) => dies.flatMap((die) => findingOf(die) ?? []),
 };
 
 function findingOf(die: DieFacts): Finding | null {
-  const { config } = die;
+  const { config, power } = die;
+  if (power.isAsleep) return asleep(die);
   if (config.state === "hung") return silent(die, config.afterMs);
   if (config.state !== "bytes") return null;
   if (parseConfig(Buffer.from(config.hex, "hex")) !== "off_bus") return null;
@@ -27,6 +28,17 @@ function findingOf(die: DieFacts): Finding | null {
     command: `setpci -s ${die.address} 0.l`,
   };
 }
+
+const asleep = (die: DieFacts): Finding => ({
+  id: "die-asleep",
+  severity: "note",
+  subject: die.address,
+  message:
+    `${dieText(die)} is asleep (${die.power.state ?? "suspended"}): neither it nor the driver's ` +
+    "start was tried, since that would wake it",
+  mend: "nothing to do: who uses it wakes it; to have it looked at, run this while it is in use",
+  command: null,
+});
 
 const silent = (die: DieFacts, afterMs: number): Finding => ({
   id: "die-silent",

@@ -9,7 +9,10 @@ export const slot: Check = {
   id: "slot",
   title: "/dev/bar_swap is there, may be opened, and is nobody else's",
   scope: "slot",
-  findings: ["slot-missing", "slot-denied", "slot-hung", "slot-broken", "slot-held", "slot-stale"],
+  findings: [
+    ...["slot-missing", "slot-denied", "slot-hung", "slot-broken"],
+    ...["slot-held", "slot-unseen", "slot-stale"],
+  ],
   run: (facts) => {
     const found = findingOf(facts);
     return found === null ? [] : [{ subject: PATH, ...found }];
@@ -39,7 +42,8 @@ function findingOf({ slot: { isThere, mayOpen, answer }, processes }: Facts): Pa
   if (holderPid !== null && holder !== undefined) {
     return held(holder.pid, holder.command);
   }
-  if (holderPid !== null && holderPid <= 0) return heldOutside;
+  // Who holds it may be one of those whose files we may not see, or have no number here (0).
+  if (holderPid !== null && (holderPid <= 0 || processes.hiddenCount > 0)) return unseen(holderPid);
   return occupant === null ? null : stale(occupant, holderPid);
 }
 
@@ -83,16 +87,19 @@ const held = (pid: number, command: string): Part => ({
   command: `ps -fp ${pid}`,
 });
 
-/** It has no number in our pid namespace. */
-const heldOutside: Part = {
-  id: "slot-held",
+const unseen = (pid: number): Part => ({
+  id: "slot-unseen",
   severity: "note",
   message:
-    "a process outside of this container holds it: an owner is at work; a second one would be " +
-    "refused",
-  mend: "give commands to that owner, or let it leave first; the host's process list shows it",
-  command: null,
-};
+    pid > 0
+      ? `pid ${pid} acquired it; whether that owner is at work this user cannot see`
+      : "an owner that has no process number here acquired it, and may be at work elsewhere",
+  mend:
+    pid > 0
+      ? "run this as root; a second owner is refused while the first one lives"
+      : "look on the host, or in the container that has the slot",
+  command: pid > 0 ? `ls -l /proc/${pid}` : null,
+});
 
 const stale = (occupant: number, pid: number | null): Part => ({
   id: "slot-stale",

@@ -2,7 +2,7 @@ import { isSamePciAddress } from "../../board/mod.ts";
 import type { Check } from "../check.ts";
 import type { Facts } from "../facts.ts";
 import type { Finding } from "../finding.ts";
-import { boundDies, isCounted, loadedLibcuda } from "./wanted.ts";
+import { boundDies, isCounted, startedLibcuda } from "./wanted.ts";
 
 /** What the environment does to the driver's list of devices. */
 export const visibleDevices: Check = {
@@ -15,7 +15,7 @@ export const visibleDevices: Check = {
 
 function hidden(facts: Facts): readonly Finding[] {
   const value = facts.environment["CUDA_VISIBLE_DEVICES"];
-  const report = loadedLibcuda(facts);
+  const report = startedLibcuda(facts);
   if (value === undefined || report === null) return [];
   const dies = boundDies(facts);
   const lost = dies.filter((die) => !isCounted(facts, die)).map(({ address }) => address);
@@ -37,7 +37,7 @@ function hidden(facts: Facts): readonly Finding[] {
 
 /** We match dies by address; people who type ordinals elsewhere do not. */
 function mixed(facts: Facts): readonly Finding[] {
-  const devices = loadedLibcuda(facts)?.devices ?? [];
+  const devices = startedLibcuda(facts)?.devices ?? [];
   const order = devices.flatMap(({ pciAddress }) => {
     const at = facts.dies.findIndex(({ address }) => isSamePciAddress(address, pciAddress));
     return at < 0 ? [] : [at];

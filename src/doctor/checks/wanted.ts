@@ -2,6 +2,7 @@
 import { isSamePciAddress } from "../../board/mod.ts";
 import type { LibcudaReport } from "../../gpu-cuda/mod.ts";
 import type { DieFacts, Facts } from "../facts.ts";
+import type { Severity } from "../finding.ts";
 import type { ProbeResult } from "../prober.ts";
 
 export type LoadedLibcuda = Extract<LibcudaReport, { readonly state: "loaded" }>;
@@ -11,12 +12,58 @@ export function loadedLibcuda({ libcuda }: Facts): LoadedLibcuda | null {
   return libcuda.state === "libcuda" && libcuda.report.state === "loaded" ? libcuda.report : null;
 }
 
-/** CUresult: the toolkit's stub answers every call with it. */
-export const CUDA_ERROR_STUB_LIBRARY = 34;
+/** The same where the driver was started too: only then its list of devices says anything. */
+export function startedLibcuda(facts: Facts): StartedLibcuda | null {
+  const report = loadedLibcuda(facts);
+  const initCode = report?.initCode ?? null;
+  return report === null || initCode === null ? null : { ...report, initCode };
+}
 
-/** Whether the machine has a GPU, by the bus or by the driver: a sandbox may hide the one. */
+export type StartedLibcuda = LoadedLibcuda & { readonly initCode: number };
+
+/** The driver's node of a die. */
+const DIE_NODE = /^\/dev\/nvidia\d+$/;
+
+/**
+ * Whether the machine has a GPU, by the bus, by the driver, or in a container by the nodes that it
+ * was given: a sandbox may hide the bus.
+ */
 export const hasGpu = (facts: Facts): boolean =>
-  facts.dies.length > 0 || (loadedLibcuda(facts)?.devices.length ?? 0) > 0;
+  facts.dies.length > 0 ||
+  (startedLibcuda(facts)?.devices.length ?? 0) > 0 ||
+  (facts.runtime.isContainer && facts.nodes.nodes.some(({ path }) => DIE_NODE.test(path)));
+
+/** Drivers that hold a device for somebody else, on purpose. */
+export const PLACEHOLDERS: ReadonlySet<string> = new Set([
+  "vfio-pci",
+  "pci-stub",
+  "uio_pci_generic",
+]);
+
+/** Whether somebody keeps the die from the host's driver: for a guest, mostly. */
+export function isGivenAway({ pci, override }: DieFacts): boolean {
+  return PLACEHOLDERS.has(pci.driver ?? probedText(override) ?? "");
+}
+
+/** The dies that are ours to use, or could be. */
+export const ourDies = (facts: Facts): readonly DieFacts[] =>
+  facts.dies.filter((die) => isBoardDie(facts, die) || !isGivenAway(die));
+
+/** Whether the die is one of those behind the window; all are, where the slot does not say. */
+export function isBoardDie({ slotKind, slot: { answer } }: Facts, { address }: DieFacts): boolean {
+  if (slotKind !== "bar_swap") return false;
+  const named = answer.state === "slot" ? answer.answer.addresses.filter(isNamed) : [];
+  return named.length === 0 || named.some((each) => isSamePciAddress(each, address));
+}
+
+const isNamed = (address: string | null): address is string => address !== null;
+
+/**
+ * How grave it is that no GPU can be used: with `auto`, and without a window, Holdfast runs on the
+ * software GPU and says so.
+ */
+export const hindrance = (facts: Facts): Severity =>
+  isGpuAsked(facts) || facts.slotKind === "bar_swap" ? "problem" : "warning";
 
 /** Whether somebody asked for a GPU, and not for whatever there is. */
 export const isGpuAsked = ({ asked }: Facts): boolean =>

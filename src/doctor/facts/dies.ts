@@ -9,7 +9,7 @@ import {
   readPciFunction,
   type PciFunction,
 } from "../../board/mod.ts";
-import type { DieFacts, LinkFacts } from "../facts.ts";
+import type { DieFacts, LinkFacts, PowerFacts } from "../facts.ts";
 import type { MachineFiles } from "../machine-files.ts";
 import type { ProbeJob, Prober } from "../prober.ts";
 
@@ -38,41 +38,99 @@ export function readFunctions(files: MachineFiles): readonly PciFunction[] {
     });
 }
 
-/** The GPUs among these functions. What asks the device itself goes through `prober`. */
+/** The header of configuration space, which everybody may read. */
+const CONFIG_BYTES = 64;
+
+/** driver_override names a driver; a page is as much as any attribute has. */
+const ATTRIBUTE_BYTES_MAX = 4096;
+
+/** Dies that are asked side by side; more of them wait for one another. */
+const LANES_MAX = 16;
+
+/** A GPU, before anything that could wake it or hang was asked. */
+export type FoundGpu = { readonly pci: PciFunction; readonly power: PowerFacts };
+
+/** The GPUs among these functions, from what the kernel has cached. */
+export const findGpus = (
+  files: MachineFiles,
+  functions: readonly PciFunction[],
+): readonly FoundGpu[] =>
+  functions.filter(isNvidiaGpu).map((pci) => ({ pci, power: readPower(files, pci.name) }));
+
+/** These two attributes say what the kernel remembers; the device is not asked. */
+function readPower(files: MachineFiles, name: string): PowerFacts {
+  const state = files.text(`${DEVICES}/${name}/power_state`);
+  const runtimeStatus = files.text(`${DEVICES}/${name}/power/runtime_status`);
+  const isAsleep = /^D3/.test(state ?? "") || /^suspend/.test(runtimeStatus ?? "");
+  return { state, isAsleep };
+}
+
+/** What asks the devices themselves goes through `prober`, several of them side by side. */
 export async function readDies(options: {
   readonly files: MachineFiles;
-  readonly functions: readonly PciFunction[];
+  readonly gpus: readonly FoundGpu[];
   readonly prober: Prober;
 }): Promise<readonly DieFacts[]> {
-  const { files, functions, prober } = options;
-  const gpus = functions.filter(isNvidiaGpu);
-  const jobs = gpus.flatMap(({ name }): readonly ProbeJob[] => [
-    { kind: "read", path: `${DEVICES}/${name}/config` },
-    { kind: "read", path: `${DEVICES}/${name}/driver_override` },
+  const { files, gpus, prober } = options;
+  const lanes = Array.from({ length: Math.min(LANES_MAX, gpus.length) }, (_, lane) =>
+    gpus.filter((_, at) => at % LANES_MAX === lane),
+  );
+  const dies = await Promise.all(lanes.map((lane) => askDies({ files, gpus: lane, prober })));
+  return dies.flat().sort((a, b) => orderOf(gpus, a) - orderOf(gpus, b));
+}
+
+const orderOf = (gpus: readonly FoundGpu[], { address }: DieFacts): number =>
+  gpus.findIndex(({ pci }) => pci.name === address);
+
+/** The dies of one lane, one after another. */
+async function askDies({
+  files,
+  gpus,
+  prober,
+}: Parameters<typeof readDies>[0]): Promise<readonly DieFacts[]> {
+  const jobsOf = gpus.map(({ pci: { name }, power }): readonly ProbeJob[] => [
+    // To read the configuration space of a device that is asleep wakes it.
+    ...(power.isAsleep ? [] : [configJob(name)]),
+    { kind: "read", path: `${DEVICES}/${name}/driver_override`, bytesMax: ATTRIBUTE_BYTES_MAX },
   ]);
-  const answers = await prober(jobs);
-  return gpus.map((pci, at) => {
-    const [config = NOT_ASKED, override = NOT_ASKED] = answers.slice(2 * at, 2 * at + 2);
-    return { ...placeOf(files, pci), config, override };
+  const answers = [...(await prober(jobsOf.flat()))];
+  return gpus.map(({ pci, power }) => {
+    const config = power.isAsleep ? NOT_ASKED : (answers.shift() ?? NOT_ASKED);
+    const override = answers.shift() ?? NOT_ASKED;
+    // The link's registers are in configuration space too: only what answers is asked for them.
+    const link = config.state === "bytes" ? readLink(files, `${DEVICES}/${pci.name}`) : null;
+    return { ...placeOf(files, pci), power, config, override, link };
   });
 }
 
+const configJob = (name: string): ProbeJob => ({
+  kind: "read",
+  path: `${DEVICES}/${name}/config`,
+  bytesMax: CONFIG_BYTES,
+});
+
 const NOT_ASKED = { state: "not_asked" } as const;
 
-function placeOf(files: MachineFiles, pci: PciFunction): Omit<DieFacts, "config" | "override"> {
+type Place = Omit<DieFacts, "power" | "config" | "override" | "link">;
+
+function placeOf(files: MachineFiles, pci: PciFunction): Place {
   const folder = `${DEVICES}/${pci.name}`;
   const [root, ...above] = (files.realPath(folder) ?? "")
     .split("/")
     .filter((part) => /^(pci)?[0-9a-f]{4,8}:[0-9a-f]{2}(:|$)/i.test(part));
+  const iommuGroup = files.linkName(`${folder}/iommu_group`);
   return {
     address: pci.name,
     name: gpuName(pci),
     pci,
     rootBus: root?.startsWith("pci") === true ? root.slice("pci".length) : null,
     bridges: above.slice(0, -1),
-    link: readLink(files, folder),
     minor: readMinor(files, pci.name),
-    iommuGroup: files.linkName(`${folder}/iommu_group`),
+    iommuGroup,
+    vfioPaths: [
+      ...(iommuGroup === null ? [] : [`/dev/vfio/${iommuGroup}`]),
+      ...files.names(`${folder}/vfio-dev`).map((name) => `/dev/vfio/devices/${name}`),
+    ],
   };
 }
 

@@ -48,29 +48,38 @@ function readRecorded(files: MachineFiles): readonly string[] {
 /** Each read gives one record. EPIPE says that some were overwritten meanwhile. */
 function readRing(root: string): readonly string[] {
   const file = openSync(join(root, KMSG), constants.O_RDONLY | constants.O_NONBLOCK);
-  const bytes = Buffer.alloc(RECORD_BYTES_MAX);
-  const found: string[] = [];
   try {
-    while (found.length < RECORDS_MAX) {
-      const length = readOne(file, bytes);
-      if (length === null) continue;
-      if (length === 0) break;
-      found.push(bytes.toString("utf8", 0, length));
-    }
-    return found;
+    return recordsOf((into) => readSync(file, into, 0, into.length, null));
   } finally {
     closeSync(file);
   }
 }
 
+/** read(2) of one record into these bytes. */
+type ReadRecord = (into: Buffer) => number;
+
+/** All records up to the end; what cannot be had of them is left out. */
+export function recordsOf(read: ReadRecord): readonly string[] {
+  const bytes = Buffer.alloc(RECORD_BYTES_MAX);
+  const found: string[] = [];
+  for (let count = 0; count < RECORDS_MAX; count++) {
+    const length = readOne(read, bytes);
+    if (length === null) continue;
+    if (length === 0) break;
+    found.push(bytes.toString("utf8", 0, length));
+  }
+  return found;
+}
+
 /** Null: try again. 0: the end. */
-function readOne(file: number, bytes: Buffer): number | null {
+function readOne(read: ReadRecord, bytes: Buffer): number | null {
   try {
-    return readSync(file, bytes, 0, bytes.length, null);
+    return read(bytes);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EAGAIN") return 0;
-    if (code === "EPIPE" || code === "EINTR") return null;
+    // EINVAL: a record longer than our buffer, which the kernel has passed over.
+    if (code === "EPIPE" || code === "EINTR" || code === "EINVAL") return null;
     throw error;
   }
 }

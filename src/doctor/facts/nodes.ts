@@ -27,14 +27,20 @@ const NODE_NAME = /^nvidia(ctl|-uvm|-uvm-tools|\d{1,4})$/;
 /** A node in a recorded tree is a file that says so: it needs no rights to make. */
 const RECORDED_NODE = /^c (\d{1,4}) (\d{1,7})$/;
 
-/** Opening these two starts no die. */
+/** Opening these two starts no die; without the module it may load it, by a modprobe alias. */
 const OPENED: readonly string[] = ["nvidiactl", "nvidia-uvm"];
 
-export async function readNodes(files: MachineFiles, prober: Prober): Promise<NodeFacts> {
+/** `isLive`: whether the module is loaded, so that nodes may be opened. */
+export async function readNodes(
+  files: MachineFiles,
+  prober: Prober,
+  isLive: boolean,
+): Promise<NodeFacts> {
   const names = files.names("dev").filter((name) => NODE_NAME.test(name));
-  const asked = OPENED.filter((name) => names.includes(name));
+  const asked = isLive ? OPENED.filter((name) => names.includes(name)) : [];
   const jobs = asked.map((name): ProbeJob => ({ kind: "open", path: `dev/${name}` }));
-  const answers = jobs.length === 0 ? [] : await prober(jobs);
+  // Side by side: one that hangs holds nobody up.
+  const answers = (await Promise.all(jobs.map((job) => prober([job])))).flat();
   const nodes = names.flatMap((name) => {
     const node = nodeAt(files, name);
     const opened = answers[asked.indexOf(name)] ?? { state: "not_asked" };

@@ -1,4 +1,4 @@
-/** Who has the driver's devices or the slot open. */
+/** Who has the driver's devices, the slot, or a die that was given to a guest open. */
 import type { MachineFiles } from "../machine-files.ts";
 
 export type DeviceHolder = {
@@ -19,7 +19,7 @@ export type ProcessFacts = {
 const PROCESSES_MAX = 20_000;
 const FILES_MAX = 4096;
 
-const DEVICE = /^\/dev\/(nvidia(ctl|-uvm|\d{1,4})|bar_swap)$/;
+const DEVICE = /^\/dev\/(nvidia(ctl|-uvm|\d{1,4})|bar_swap|vfio\/(devices\/vfio)?\d{1,6})$/;
 
 /**
  * Reads links and short names only. A command line is memory of that process, and reading it waits

@@ -8,6 +8,8 @@ import {
   K80_HOST,
   K80_SLOT,
   loads,
+  loadsOnly,
+  PLAIN,
 } from "../machines.ts";
 import { change, type Change, type Machine } from "../machine-tree.ts";
 import { endpointResource, FLAGS, pciFunction, range } from "../pci-tree.ts";
@@ -59,11 +61,40 @@ const OLD_DESKTOP: Machine = change(K80_HOST, {
   },
 });
 
+const DIE_FOLDER = ["sys/devices", ...gk210(1).above, DIE].join("/");
+
+const power = (attribute: string, value: string): Change => ({
+  files: { [`${DIE_FOLDER}/${attribute}`]: `${value}\n` },
+});
+
 export const BUS: readonly Situation[] = [
   {
     name: "a die fell off the bus",
     machine: change(K80_HOST, ONE_COUNTED, pciFunction(gk210(1, { isOffBus: true }))),
     finds: [{ id: "die-off-bus", about: DIE, says: ["all ones", "GK210 (Tesla K80)"] }, UNBOUND],
+  },
+  {
+    name: "a laptop's GPU that is switched off, without a driver",
+    machine: change(
+      PLAIN,
+      pciFunction(gk210(1, { isOffBus: true })),
+      power("power_state", "D3cold"),
+    ),
+    finds: [
+      { id: "die-asleep", about: DIE, says: ["D3cold"], severity: "note", command: null },
+      { id: "module-not-loaded", severity: "warning" },
+      { id: "libcuda-missing", severity: "warning" },
+    ],
+  },
+  {
+    name: "a die that the driver has put to sleep is not woken",
+    machine: change(K80_HOST, loadsOnly(), power("power/runtime_status", "suspended")),
+    finds: [{ id: "die-asleep", about: DIE, says: ["suspended"], severity: "note" }],
+  },
+  {
+    name: "a die that is awake, as sysfs shows it",
+    machine: change(K80_HOST, power("power_state", "D0"), power("power/runtime_status", "active")),
+    finds: [],
   },
   {
     name: "a die whose configuration space does not answer",
@@ -271,6 +302,19 @@ export const BUS: readonly Situation[] = [
     ),
     finds: [{ id: "iommu-fault", about: DIE, says: ["1 access", "group 12 of 1", "iommu=pt"] }],
   },
+  ...["0000", "0001"].map((other): Situation => ({
+    name: `an IOMMU's fault that may be of domain ${other} or another`,
+    machine: change(
+      K80_HOST,
+      other === "0000"
+        ? {}
+        : pciFunction({ ...gk210(1), address: "0001:06:00.0", vendor: "0x8086" }),
+      log("[  91.2] DMAR: [DMA Read NO_PASID] Request device [06:00.0] fault addr 0x1000"),
+    ),
+    finds: [
+      { id: "iommu-fault", about: DIE, says: other === "0000" ? [] : ["or of 0001:06:00.0"] },
+    ],
+  })),
   {
     name: "an IOMMU that is on, without faults",
     machine: change(H200_HOST, {

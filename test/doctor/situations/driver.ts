@@ -1,5 +1,6 @@
 // The kernel's side of the driver: module, release, bindings, overrides, nodes.
 import {
+  boundDie,
   gk210,
   H200_HOST,
   K80_DEVICES,
@@ -8,6 +9,7 @@ import {
   libraryFiles,
   loadedModule,
   loads,
+  loadsOnly,
   PLAIN,
 } from "../machines.ts";
 import { change, type Change } from "../machine-tree.ts";
@@ -16,7 +18,7 @@ import type { Situation } from "../situation.ts";
 
 const [FIRST, SECOND] = ["0000:05:00.0", "0000:06:00.0"] as const;
 
-const ONE_COUNTED = loads({ devices: K80_DEVICES.slice(0, 1) });
+export const ONE_COUNTED = loads({ devices: K80_DEVICES.slice(0, 1) });
 
 const UNLOADED: Change = {
   files: {
@@ -37,7 +39,7 @@ const UNLOADED: Change = {
 };
 
 /** A die with a driver of another name, instead of nvidia. */
-const withDriver = (driver: string, override = "(null)"): Change => {
+export const withDriver = (driver: string, override = "(null)"): Change => {
   const node = gk210(1, { driver, override });
   const folder = ["sys/devices", ...node.above, node.address].join("/");
   return change(
@@ -52,24 +54,73 @@ const withoutNode = (name: string): Change => ({
   modes: { [`dev/${name}`]: undefined },
 });
 
+const inGroup = (group: string): Change => ({ files: { "proc/self/cgroup": `0::${group}\n` } });
+
+const OVERLAY = "overlay / overlay rw,relatime,lowerdir=/var/lib/x 0 0\n";
+
+/** What tells a container that no engine marked. */
+const CONTAINERS: readonly (readonly [string, Change, Record<string, string>?])[] = [
+  ["of Kubernetes by containerd", inGroup("/kubepods.slice/kubepods-pod1.slice/cri-abc.scope")],
+  ["of CRI-O", inGroup("/machine.slice/crio-0123.scope")],
+  ["of Docker by systemd", inGroup("/system.slice/docker-0123456789ab.scope")],
+  ["of Docker by cgroupfs", inGroup("/docker/0123456789ab")],
+  ["of Podman", inGroup("/user.slice/user-0.slice/libpod-0123.scope")],
+  ["of LXC", inGroup("/lxc.payload.box/system.slice")],
+  ["with a service account", { files: { "run/secrets/kubernetes.io/serviceaccount/token": "x" } }],
+  ["with Kubernetes' environment", {}, { KUBERNETES_SERVICE_HOST: "10.0.0.1" }],
+  [
+    "in namespaces of its own, on an overlay",
+    { files: { "proc/self/cgroup": "0::/\n", "proc/mounts": OVERLAY, "proc/1/comm": "sleep\n" } },
+  ],
+];
+
+const NO_CONTAINERS: readonly (readonly [string, Change])[] = [
+  ["a session of a user's", inGroup("/user.slice/user-0.slice/session-3.scope")],
+  ["a service that a daemon's is named like", inGroup("/system.slice/docker.service")],
+  ["a diskless machine, whose root is an overlay", { files: { "proc/mounts": OVERLAY } }],
+];
+
 export const DRIVER: readonly Situation[] = [
   {
     name: "the module is not loaded",
     machine: change(
       K80_HOST,
       UNLOADED,
-      loads({ initCode: 999 }),
+      loadsOnly(),
       { files: { "lib/modules/5.15.0-119-generic/updates/dkms/nvidia.ko": "" } },
       { links: driverLinks() },
     ),
+    finds: [{ id: "module-not-loaded", says: ["modprobe nvidia"], severity: "warning" }],
+  },
+  {
+    name: "the module is not loaded, and CUDA is asked for",
+    machine: change(K80_HOST, UNLOADED, loadsOnly(), { links: driverLinks() }),
+    asked: { backend: "cuda" },
+    finds: [{ id: "module-not-loaded", severity: "problem" }],
+  },
+  {
+    name: "no driver at all on a host with a GPU, whose work the software GPU does",
+    machine: change(
+      K80_HOST,
+      UNLOADED,
+      { links: driverLinks() },
+      {
+        files: { "usr/lib/x86_64-linux-gnu": undefined },
+        links: { "usr/lib/x86_64-linux-gnu": undefined },
+        probes: {
+          libcuda: undefined,
+          library: { state: "libcuda", report: { state: "not_loaded", message: "no such file" } },
+        },
+      },
+    ),
     finds: [
-      { id: "module-not-loaded", says: ["modprobe nvidia"] },
-      { id: "driver-no-start", says: ["CUDA_ERROR_UNKNOWN 999"] },
+      { id: "module-not-loaded", severity: "warning" },
+      { id: "libcuda-missing", severity: "warning" },
     ],
   },
   {
     name: "a kernel was installed, and the module is built for the old one",
-    machine: change(K80_HOST, UNLOADED, { links: driverLinks() }, loads({ initCode: 999 }), {
+    machine: change(K80_HOST, UNLOADED, { links: driverLinks() }, loadsOnly(), {
       files: {
         "lib/modules/5.15.0-119-generic/kernel/fs/ext4/ext4.ko": "",
         "lib/modules/5.15.0-117-generic/updates/dkms/nvidia.ko": "",
@@ -80,8 +131,8 @@ export const DRIVER: readonly Situation[] = [
         id: "module-not-built",
         about: "/lib/modules/5.15.0-119-generic",
         says: ["5.15.0-119-generic", "dkms"],
+        severity: "warning",
       },
-      { id: "driver-no-start" },
     ],
   },
   {
@@ -154,10 +205,9 @@ export const DRIVER: readonly Situation[] = [
       { files: { "usr/lib/x86_64-linux-gnu/libcuda.so.470.256.02": undefined } },
       { links: { "usr/lib/x86_64-linux-gnu/libcuda.so.1": undefined } },
       libraryFiles("550.90.07"),
-      loads({
+      loadsOnly({
         path: "/usr/lib/x86_64-linux-gnu/libcuda.so.550.90.07",
         cudaVersion: 12040,
-        initCode: 100,
       }),
     ),
     finds: [
@@ -260,14 +310,6 @@ export const DRIVER: readonly Situation[] = [
     finds: [{ id: "die-nouveau", about: SECOND, says: ["blacklist nouveau"] }],
   },
   {
-    name: "vfio-pci has the second die, by an override",
-    machine: change(K80_HOST, ONE_COUNTED, withDriver("vfio-pci", "vfio-pci")),
-    finds: [
-      { id: "die-held", about: SECOND, says: ["vfio-pci", "driver/unbind", "drivers_probe"] },
-      { id: "override-foreign", about: SECOND, says: ["'vfio-pci'"] },
-    ],
-  },
-  {
     name: "a driver that nobody knows has the second die",
     machine: change(K80_HOST, ONE_COUNTED, withDriver("mystery")),
     finds: [{ id: "die-foreign", about: SECOND, says: ["bound to mystery"] }],
@@ -343,6 +385,43 @@ export const DRIVER: readonly Situation[] = [
     machine: change(K80_HOST, { files: { ".dockerenv": "" } }, withoutNode("nvidia1"), ONE_COUNTED),
     finds: [],
   },
+  ...CONTAINERS.map(([name, container, environment = {}]): Situation => ({
+    name: `a container that was given one die of two is well: ${name}`,
+    machine: change(K80_HOST, container, withoutNode("nvidia1"), ONE_COUNTED),
+    environment,
+    finds: [],
+  })),
+  ...NO_CONTAINERS.map(([name, machine]): Situation => ({
+    name: `no container: ${name}`,
+    machine: change(K80_HOST, machine, withoutNode("nvidia1"), ONE_COUNTED),
+    finds: [
+      { id: "node-missing", about: "/dev/nvidia1" },
+      { id: "die-uncounted", about: SECOND },
+    ],
+  })),
+  {
+    name: "a fresh boot, on which the driver's start made the nodes, or needed none",
+    machine: change(K80_HOST, withoutNode("nvidia-uvm"), withoutNode("nvidia1")),
+    finds: [],
+  },
+  {
+    name: "behind a window the nodes of a die that was bound are yet to be made",
+    machine: change(
+      K80_SLOT,
+      pciFunction(gk210(0, { driver: "nvidia" })),
+      loadedModule("470.256.02"),
+      { files: { "dev/nvidiactl": "c 195 255" } },
+      boundDie(FIRST, 0, "Tesla K80"),
+    ),
+    finds: [
+      {
+        id: "node-missing",
+        about: "/dev/nvidia-uvm",
+        says: ["nvidia-modprobe -c 0 -u"],
+        severity: "warning",
+      },
+    ],
+  },
   {
     name: "nodes that this user may not open",
     machine: change(K80_HOST, loads({ initCode: 304 }), {
@@ -381,7 +460,7 @@ export const DRIVER: readonly Situation[] = [
 ];
 
 /** Takes the driver from these dies, or from both. */
-function driverLinks(...addresses: readonly string[]): Readonly<Record<string, undefined>> {
+export function driverLinks(...addresses: readonly string[]): Readonly<Record<string, undefined>> {
   const dies = [gk210(0), gk210(1)].filter(
     ({ address }) => addresses.length === 0 || addresses.includes(address),
   );
@@ -393,7 +472,7 @@ function driverLinks(...addresses: readonly string[]): Readonly<Record<string, u
   );
 }
 
-function overridden(override: string): Change {
+export function overridden(override: string): Change {
   const { above, address } = gk210(1);
   const path = ["sys/devices", ...above, address, "driver_override"].join("/");
   return { files: { [path]: `${override}\n` } };

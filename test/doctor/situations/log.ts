@@ -118,6 +118,19 @@ export const LOG: readonly Situation[] = [
     finds: [],
   },
   {
+    name: "six corrected errors, of each of which two lines tell, are nothing",
+    machine: change(
+      K80_HOST,
+      log(
+        ...Array.from({ length: 6 }, (_, at) => [
+          `[  ${String(200 + at)}.0] pcieport 0000:00:02.0: AER: Corrected error received: 0000:06:00.0`,
+          `[  ${String(200 + at)}.1] nvidia 0000:06:00.0: PCIe Bus Error: severity=Corrected`,
+        ]).flat(),
+      ),
+    ),
+    finds: [],
+  },
+  {
     name: "modprobe was stuck in the kernel",
     machine: change(
       K80_HOST,

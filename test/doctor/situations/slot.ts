@@ -3,11 +3,11 @@ import type { ProbeResult } from "../../../src/doctor/mod.ts";
 import {
   boundDie,
   gk210,
-  K80_DEVICES,
   K80_HOST,
   K80_SLOT,
+  libraryFiles,
   loadedModule,
-  loads,
+  loadsOnly,
   PLAIN,
 } from "../machines.ts";
 import { change, type Change } from "../machine-tree.ts";
@@ -33,12 +33,12 @@ const held = (pid: number, command: string, ...devices: readonly string[]): Chan
 });
 
 /** The first die was brought up by somebody. */
-const BOUND: readonly Change[] = [
+export const BOUND: readonly Change[] = [
   pciFunction(gk210(0, { driver: "nvidia" })),
   loadedModule("470.256.02"),
   { files: { "dev/nvidiactl": "c 195 255", "dev/nvidia-uvm": "c 510 0" } },
   boundDie("0000:05:00.0", 0, "Tesla K80"),
-  loads({ devices: K80_DEVICES.slice(0, 1) }),
+  loadsOnly(),
 ];
 
 const SECURE_BOOT = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
@@ -55,7 +55,7 @@ export const SLOT: readonly Situation[] = [
   },
   {
     name: "a window is asked for on a machine without any GPU",
-    machine: change(PLAIN, loads({ initCode: 100 })),
+    machine: change(PLAIN, libraryFiles("470.256.02"), loadsOnly()),
     asked: { slot: "bar_swap" },
     finds: [{ id: "no-gpu", says: ["--slot bar_swap"] }, { id: "slot-missing" }],
   },
@@ -144,12 +144,31 @@ export const SLOT: readonly Situation[] = [
   {
     name: "an owner outside of this container is at work",
     machine: change(K80_SLOT, ...BOUND, answer({ occupant: 0, holderPid: -2 })),
-    finds: [{ id: "slot-held", says: ["outside of this container"] }],
+    finds: [{ id: "slot-unseen", says: ["no process number here"] }],
   },
   {
     name: "a dead owner left a die in the window",
     machine: change(K80_SLOT, answer({ occupant: 0, holderPid: 4711 })),
     finds: [{ id: "slot-stale", says: ["die 0", "pid 4711", "nothing to do"] }],
+  },
+  {
+    name: "a user who may open the slot and cannot see who has it open",
+    machine: change(
+      K80_SLOT,
+      answer({ occupant: 0, holderPid: 700 }),
+      held(700, "node", "/dev/bar_swap"),
+      { modes: { "dev/bar_swap": 0o666, "proc/700/fd": 0o700 } },
+    ),
+    user: { uid: 1000, groups: [1000] },
+    finds: [
+      { id: "slot-unseen", says: ["pid 700", "cannot see"], severity: "note" },
+      { id: "not-checked" },
+    ],
+  },
+  {
+    name: "an owner in another namespace of processes",
+    machine: change(K80_SLOT, answer({ occupant: 0, holderPid: 0 })),
+    finds: [{ id: "slot-unseen", says: ["no process number here"] }],
   },
   {
     name: "the persistence daemon runs on a window box",
