@@ -1,16 +1,17 @@
 /** The bring-up journal of a state folder: what earlier owners left in it, and the one to go on. */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Log } from "../base/mod.ts";
-import { isProcessAlive, readProcess } from "../board/mod.ts";
+import { isProcessAlive, readProcess, type SlotKind } from "../board/mod.ts";
 import {
   adviceFor,
+  countStrange,
   describeStep,
   findInterruptions,
   JOURNAL_NAME,
   noJournal,
   openJournal,
   readBootId,
+  readJournal,
   Wedges,
   type Interruption,
   type Journal,
@@ -24,19 +25,24 @@ export type BringUpRecord = { readonly journal: Journal; readonly wedges: Wedges
  */
 export function openBringUpRecord(options: {
   readonly stateDirectory: string;
+  readonly slot: SlotKind;
   readonly now: () => Date;
   readonly log: Log;
 }): BringUpRecord {
-  const { stateDirectory, now, log } = options;
+  const { stateDirectory, slot, now, log } = options;
   const path = join(stateDirectory, JOURNAL_NAME);
   const bootId = readBootId("/");
-  // The journal becomes `.old` when it is long; what happened just before that counts as well.
-  const text = readQuietly(`${path}.old`) + readQuietly(path);
-  const interruptions = findInterruptions(text, { bootId, isAlive });
+  const read = readJournal(path);
+  const text = read.ok ? read.value : "";
+  const strange = countStrange(text);
+  if (strange > 0)
+    log(`journal: ${strange} lines of ${path} are torn or not ours, and say nothing`);
+  const interruptions = findInterruptions(text, { bootId, isAlive, slot });
   for (const interruption of interruptions) log(interruptionLine(interruption));
-  const wedges = new Wedges({ interruptions, journalPath: path, isAlive, now });
+  const unreadable = read.ok ? null : read.error;
+  const wedges = new Wedges({ interruptions, unreadable, journalPath: path, isAlive, now });
   const { startTicks = 0 } = readProcess("/", process.pid) ?? {};
-  const journal = openJournal({ path, now, bootId, ...(startTicks === 0 ? {} : { startTicks }) });
+  const journal = openJournal({ path, now, bootId, slot, startTicks });
   if (journal.ok) return { journal: journal.value, wedges };
   log(`no bring-up journal, going on without: ${journal.error}; --state-dir names another folder`);
   return { journal: noJournal, wedges };
@@ -53,14 +59,6 @@ function interruptionLine({ line, how }: Interruption): string {
   const { die, step, time } = line;
   const what = `die ${String(die)} at ${time}, ${describeStep(step)} (${step})`;
   return `journal: ${what}: ${HOW[how]}; ${adviceFor(step, how)}`;
-}
-
-function readQuietly(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
 }
 
 /**

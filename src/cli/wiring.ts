@@ -66,7 +66,7 @@ export function createOpenOwner(options: WiringOptions): OpenOwner {
       },
       launchHost: createSpareLauncher(launchHost, systemClock),
       baseModule: { name: "base.ptx", path: basePayload },
-      ...openBringUpRecord({ stateDirectory, now, log }),
+      ...openBringUpRecord({ stateDirectory, slot: request.slot, now, log }),
     });
     return Promise.resolve(ok({ owner, basePayload }));
   };

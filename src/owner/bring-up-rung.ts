@@ -5,7 +5,7 @@
 import { err, type Clock, type Log, type Mutex, type Result } from "../base/mod.ts";
 import type { Board, BoardFailure, BoardVerdict } from "../board/mod.ts";
 import type { HostFailure } from "./frames.ts";
-import { describeStep, type BringUpStep, type Journal } from "./journal.ts";
+import { describeStep, type BringUpStep, type Journal, type JournalEntry } from "./journal.ts";
 import { describeCause, type JobCause, type ModuleReference } from "./job.ts";
 import type { OwnerRefusal } from "./reports.ts";
 import { WEDGED_BEFORE, type StuckStep, type Wedges } from "./wedge.ts";
@@ -64,7 +64,12 @@ export type BringUpTools = RungTools & {
 /** The name of the cause where a climb was ended from outside: nothing is wrong. */
 export const STOPPED = "stopped";
 
+/** The name of the cause where a rung could not be written to the journal. */
+const NOT_JOURNALLED = "not_journalled";
+
 export type RungAt = { readonly die: number; readonly step: BringUpStep };
+
+type RungWhere = RungAt & { readonly address?: string };
 
 /** Runs one rung: journal and log first, then the action, then its outcome into the journal. */
 export async function rung<T>(
@@ -81,22 +86,21 @@ export async function rung<T>(
   const pace = tools.pace();
   const name = `die ${String(die)}`;
   if (pace?.mayTake(die, step) === false) return err(refusedAs(step, stoppedCause(step)));
-  const held = tools.wedges.refusal(die, step);
+  const address = tools.addressOf(die);
+  const where = { die, step, ...(address === null ? {} : { address }) };
+  const held = tools.wedges.refusal(die, step, address) ?? beginInJournal(tools, where);
   if (held !== null) {
     tools.log(` ${name}: ${step} held back: ${held.message}`);
     pace?.after({ die, step, outcome: "refused", elapsedMs: 0, detail: held.message });
     return err(refusedAs(step, held));
   }
-  const address = tools.addressOf(die);
-  const where = { die, step, ...(address === null ? {} : { address }) };
-  tools.journal.write({ ...where, phase: "begin" });
   tools.log(` ${name}: ${at.text ?? describeStep(step)}...`);
   await pace?.before();
   const startMs = tools.clock.nowMs();
   const done = await action();
   const elapsedMs = tools.clock.nowMs() - startMs;
   if (done.ok) {
-    tools.journal.write({ ...where, phase: "done" });
+    endInJournal(tools, { ...where, phase: "done" });
     const detail = at.found?.(done.value) ?? "";
     pace?.after({ die, step, outcome: "done", elapsedMs, detail });
     return done;
@@ -107,16 +111,33 @@ export async function rung<T>(
   return err(failure);
 }
 
+/** Why the rung must not be climbed: it would hang or crash unseen. Null where it is on disk. */
+function beginInJournal(tools: RungTools, where: RungWhere): JobCause | null {
+  const begun = tools.journal.write({ ...where, phase: "begin" });
+  if (begun.ok) return null;
+  const message =
+    `it could not be journalled, and is not climbed unseen: ${begun.error}; ` +
+    `make room there, then ask again`;
+  return { name: NOT_JOURNALLED, code: 0, call: where.step, message };
+}
+
+function endInJournal(tools: RungTools, entry: JournalEntry): void {
+  const ended = tools.journal.write(entry);
+  if (ended.ok) return;
+  const what = `${entry.step} ${entry.phase}`;
+  tools.log(` die ${String(entry.die)}: '${what}' goes into the journal later: ${ended.error}`);
+}
+
 /** Writes down how the rung failed, and holds back one that hung. */
 function noteFailure(
   tools: RungTools,
-  where: RungAt & { readonly address?: string },
+  where: RungWhere,
   { failure, stuck }: { readonly failure: BringUpFailure; readonly stuck: StuckStep | null },
 ): RungOutcome {
   const { die, step } = where;
   const { cause, verdict, kind } = failure;
   const outcome = verdict === "hung" ? "hung" : kind === "lost" ? "lost" : "refused";
-  tools.journal.write({
+  endInJournal(tools, {
     ...where,
     phase: "failed",
     detail: cause.message,
@@ -171,6 +192,7 @@ const stoppedCause = (step: BringUpStep): JobCause => ({
 export function refusalOf({ step, cause }: BringUpFailure): OwnerRefusal {
   if (cause.name === WEDGED_BEFORE) return { code: "wedged_before", message: cause.message };
   const message = `${step}: ${describeCause(cause)}`;
+  if (cause.name === NOT_JOURNALLED) return { code: "not_journalled", message };
   if (step === "acquire") return { code: "slot_failed", message };
   return { code: step === "initialise" ? "no_device" : "bring_up_failed", message };
 }

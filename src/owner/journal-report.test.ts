@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { SlotKind } from "../board/mod.ts";
 import type { JournalLine } from "./journal.ts";
-import { findInterruptions, parseJournal } from "./journal-report.ts";
+import { countStrange, findInterruptions, parseJournal } from "./journal-report.ts";
 
 /** Process 1 is the one that was started at tick 70. */
 const here = {
@@ -70,7 +71,51 @@ const cases: readonly {
   {
     name: "a killed owner, and a later climb that ends below",
     lines: [line({}), line({ step: "acquire", phase: "done" })],
+    found: ["killed bind 1"],
+  },
+  {
+    name: "a killed owner, and a later climb that passes the rung",
+    lines: [line({}), line({ pid: 8, step: "context", phase: "done" })],
     found: [],
+  },
+  {
+    name: "an owner killed in a swap, and the die answers another one",
+    lines: [line({ step: "swap" }), line({ pid: 8, step: "probe", phase: "done" })],
+    found: [],
+  },
+  {
+    name: "control: a swap under way, in which the same owner had the die answer",
+    lines: [line({ step: "swap" }), line({ step: "probe", phase: "done" })],
+    found: ["killed swap 1"],
+  },
+  {
+    name: "control: a swap that took the machine down, and the die answers after it",
+    lines: [line({ boot: "old", step: "swap" }), line({ pid: 8, step: "probe", phase: "done" })],
+    found: ["host_reset swap 1"],
+  },
+  {
+    name: "a die that has another number by now was climbed, as its address tells",
+    lines: [
+      line({ boot: "old", address: "0000:06:00.0" }),
+      line({ die: 2, address: "0000:06:00.0", phase: "done" }),
+    ],
+    found: [],
+  },
+  {
+    name: "another die that has its number by now tells nothing of it",
+    lines: [
+      line({ boot: "old", address: "0000:06:00.0" }),
+      line({ address: "0000:09:00.0", phase: "done" }),
+    ],
+    found: ["host_reset bind 1"],
+  },
+  {
+    name: "a rehearsal tells nothing of the board, though its addresses are the same",
+    lines: [
+      line({ boot: "old", slot: "bar_swap", address: "0000:06:00.0" }),
+      line({ slot: "sim", address: "0000:06:00.0", phase: "done" }),
+    ],
+    found: ["host_reset bind 1"],
   },
   {
     name: "a rung that hung and whose process is still there",
@@ -139,4 +184,46 @@ test("parseJournal() leaves out what is torn or not ours", () => {
   const whole = textOf([line({})]);
   const text = `${whole}{"time":"2026\nnull\n[]\n7\n{}\n\0\0\0\n${whole.slice(0, -9)}`;
   assert.deepEqual(parseJournal(text), [line({})]);
+});
+
+test("findInterruptions() for a slot tells a simulated board from real ones", () => {
+  const lines = [line({ slot: "sim" }), line({ die: 0, slot: "direct" }), line({ die: 2 })];
+  const diesFor = (slot: SlotKind): readonly number[] =>
+    findInterruptions(textOf(lines), { ...here, slot }).map(({ line: { die } }) => die);
+  assert.deepEqual(diesFor("sim"), [1, 2]);
+  assert.deepEqual(diesFor("bar_swap"), [0, 2]);
+});
+
+for (const [name, value] of [
+  ["step", "warp"],
+  ["die", 1e20],
+  ["die", -1],
+  ["die", 0.5],
+  ["die", 32],
+  ["time", "yesterday"],
+  ["time", "2026-12-01"],
+  ["pid", -5],
+  ["pid", 4_194_305],
+  ["address", 5],
+  ["address", "\u001b[2J"],
+  ["phase", "zzz"],
+  ["boot", null],
+  ["slot", "side"],
+  ["verdict", "maybe"],
+  ["stepPid", "1"],
+  ["detail", {}],
+] as const) {
+  test(`a line whose ${name} is ${JSON.stringify(value)} says nothing, and is counted`, () => {
+    const broken = JSON.stringify({ ...line({}), [name]: value });
+    const text = `${textOf([line({ die: 0 })])}${broken}\n`;
+    assert.deepEqual(parseJournal(text), [line({ die: 0 })]);
+    assert.equal(countStrange(text), 1);
+    assert.equal(findInterruptions(text, here).length, 1);
+  });
+}
+
+test("countStrange(): none where all lines are ours", () => {
+  const whole = line({ slot: "sim", address: "soft:0", detail: "x", verdict: "hung", stepPid: 9 });
+  assert.equal(countStrange(textOf([line({}), whole])), 0);
+  assert.equal(parseJournal(textOf([whole])).length, 1);
 });

@@ -1,5 +1,7 @@
 /** What a bring-up journal tells afterwards: the rung on which an earlier owner came to its end. */
-import { BRING_UP_STEPS, type BringUpStep, type JournalLine } from "./journal.ts";
+import type { SlotKind } from "../board/mod.ts";
+import { BRING_UP_STEPS, type JournalLine } from "./journal.ts";
+import { DIES_MAX } from "./reports.ts";
 
 /** A rung that was begun and came to no end. */
 export type Interruption = {
@@ -15,6 +17,8 @@ export type Interruption = {
 export type JournalSurroundings = {
   readonly bootId: string;
   readonly isAlive: IsAlive;
+  /** How the dies are reached that it is asked for; all are told where it is left out. */
+  readonly slot?: SlotKind;
 };
 
 /**
@@ -24,72 +28,145 @@ export type JournalSurroundings = {
 export type IsAlive = (pid: number, startTicks?: number) => boolean;
 
 /**
- * The rungs that were begun and neither done nor failed, or that hung; newest first. One in which
- * the machine was reset, or that hung, stays among them until that rung is climbed again, or one
- * above it: a climb that stops below it says nothing of it. Of the others only a die's latest
- * counts. Lines that are torn or of no journal of ours are left out: a host that crashes may leave
- * half a line.
+ * The rungs that were begun and neither done nor failed, or that hung; newest first. Each stays
+ * among them until it is climbed again, or one above it on that die: a climb that stops below it
+ * says nothing of it. Lines that are none of ours are left out (countStrange).
  */
 export function findInterruptions(
   text: string,
   surroundings: JournalSurroundings,
 ): readonly Interruption[] {
-  const open = new Map<string, JournalLine>();
-  const latest = new Map<number, JournalLine>();
-  for (const line of parseJournal(text)) {
-    latest.set(line.die, line);
-    open.delete(keyOf(line));
-    if (line.phase === "begin" || line.verdict === "hung") open.set(keyOf(line), line);
-    if (line.phase !== "done") continue;
-    for (const below of [...open.values()]) {
-      if (below.die === line.die && heightOf(below) < heightOf(line)) open.delete(keyOf(below));
-    }
-  }
-  return [...open.values()]
+  return openRungs(text)
     .flatMap((line) => {
       const how = howOf(line, surroundings);
-      const isPast = (how === "killed" || how === "running") && latest.get(line.die) !== line;
-      return how === null || isPast ? [] : [{ line, how }];
+      return how === null ? [] : [{ line, how }];
     })
     .sort((a, b) => b.line.time.localeCompare(a.line.time));
 }
 
-const keyOf = ({ die, step }: { readonly die: number; readonly step: BringUpStep }): string =>
-  `${String(die)} ${step}`;
+/** The lines of rungs that were begun, or hung, and are not over; in the order of the journal. */
+export function openRungs(text: string): readonly JournalLine[] {
+  let open: JournalLine[] = [];
+  for (const line of parseJournal(text)) {
+    if (open.some((each) => isOver(each, line))) open = open.filter((each) => !isOver(each, line));
+    if (line.phase === "begin" || line.verdict === "hung") open.push(line);
+  }
+  return open;
+}
+
+/** Whether a later line tells that an open rung is. */
+function isOver(open: JournalLine, line: JournalLine): boolean {
+  if (!isSameDie(open, line)) return false;
+  if (open.step === line.step) return true;
+  if (line.phase !== "done") return false;
+  return heightOf(open) < heightOf(line) || isWellSince(open, line);
+}
+
+/**
+ * Only a ladder climbs above the probe. Of an owner that was killed there, while the machine ran
+ * on, nothing is left once the die answers another one.
+ */
+const isWellSince = (open: JournalLine, line: JournalLine): boolean =>
+  line.step === "probe" &&
+  open.phase === "begin" &&
+  open.boot === line.boot &&
+  open.pid !== line.pid;
+
+/** Numbers of dies change with the machine's boards, addresses with its bridges; both tell. */
+function isSameDie(a: JournalLine, b: JournalLine): boolean {
+  if (!isSameMachine(a.slot, b.slot)) return false;
+  if (a.address === undefined || b.address === undefined) return a.die === b.die;
+  return a.address === b.address;
+}
+
+/** A simulated die has nothing to do with a real one; of a slot left out it is not known. */
+export const isSameMachine = (a: SlotKind | undefined, b: SlotKind | undefined): boolean =>
+  a === undefined || b === undefined || (a === "sim") === (b === "sim");
 
 const heightOf = ({ step }: JournalLine): number => BRING_UP_STEPS.indexOf(step);
 
-/** Null where it hung, and what was stuck in it has ended since. */
+/** Null where it hung and what was stuck has ended since, or where it is no matter of ours. */
 function howOf(
   line: JournalLine,
-  { bootId, isAlive }: JournalSurroundings,
+  { bootId, isAlive, slot }: JournalSurroundings,
 ): Interruption["how"] | null {
+  if (!isSameMachine(line.slot, slot)) return null;
   if (line.boot !== bootId) return "host_reset";
   const { pid, startTicks, stepPid, stepStartTicks } = line;
   if (line.verdict !== "hung") return isAlive(pid, startTicks) ? "running" : "killed";
   return stepPid !== undefined && isAlive(stepPid, stepStartTicks) ? "hung" : null;
 }
 
-/** The lines of a journal, in the order in which they were written. */
+/** The lines of a journal that are ours, in the order in which they were written. */
 export function parseJournal(text: string): readonly JournalLine[] {
-  return text.split("\n").flatMap((line) => {
-    const entry = parseLine(line);
-    return entry === null ? [] : [entry];
-  });
+  return text.split("\n").flatMap((line) => parseLine(line) ?? []);
 }
 
+/**
+ * How many lines are not ours: torn, as a crash may leave one, written by another program, or of a
+ * rung that only a newer version knows.
+ */
+export const countStrange = (text: string): number =>
+  text.split("\n").filter((line) => line !== "" && parseLine(line) === null).length;
+
 function parseLine(text: string): JournalLine | null {
+  let entry: unknown;
   try {
-    const entry = JSON.parse(text) as Partial<JournalLine> | null;
-    const isWhole =
-      typeof entry?.time === "string" &&
-      typeof entry.pid === "number" &&
-      typeof entry.boot === "string" &&
-      typeof entry.die === "number" &&
-      typeof entry.step === "string" &&
-      typeof entry.phase === "string";
-    return isWhole ? (entry as JournalLine) : null;
+    entry = JSON.parse(text);
   } catch {
     return null;
   }
+  return isLine(entry) ? entry : null;
+}
+
+/** The largest number that Linux gives a process. */
+const PID_MAX = 4_194_304;
+
+const ADDRESS = /^[\w:.-]{1,32}$/;
+
+const isWhole = (value: unknown, least: number, most: number): boolean =>
+  Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
+
+const isPid = (value: unknown): boolean => isWhole(value, 1, PID_MAX);
+const isTicks = (value: unknown): boolean => isWhole(value, 0, Number.MAX_SAFE_INTEGER);
+const isText = (value: unknown): boolean => typeof value === "string";
+const isOneOf =
+  (names: readonly string[]) =>
+  (value: unknown): boolean =>
+    typeof value === "string" && names.includes(value);
+
+/** What each field of a line must be, where it is there. */
+const FIELDS: Readonly<Record<keyof JournalLine, (value: unknown) => boolean>> = {
+  time: (value) => typeof value === "string" && isTime(value),
+  pid: isPid,
+  boot: isText,
+  die: (value) => isWhole(value, 0, DIES_MAX - 1),
+  step: isOneOf(BRING_UP_STEPS),
+  phase: isOneOf(["begin", "done", "failed"]),
+  slot: isOneOf(["direct", "bar_swap", "sim"]),
+  detail: isText,
+  address: (value) => typeof value === "string" && ADDRESS.test(value),
+  verdict: isOneOf(["hung", "lost"]),
+  stepPid: isPid,
+  stepStartTicks: isTicks,
+  startTicks: isTicks,
+};
+
+const REQUIRED = ["time", "pid", "boot", "die", "step", "phase"] as const;
+
+/** As it is written, and no other of the many texts that Date takes. */
+function isTime(text: string): boolean {
+  const time = new Date(text);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === text;
+}
+
+function isLine(entry: unknown): entry is JournalLine {
+  if (typeof entry !== "object" || entry === null) return false;
+  const fields = new Map<string, unknown>(Object.entries(entry));
+  return (
+    REQUIRED.every((name) => fields.has(name)) &&
+    Object.entries(FIELDS).every(
+      ([name, isRight]) => !fields.has(name) || isRight(fields.get(name)),
+    )
+  );
 }

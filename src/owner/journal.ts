@@ -2,18 +2,8 @@
  * The bring-up journal: a line on disk before each step that can hang or crash the host, so that
  * what wedged is named after a reboot (DESIGN section 4, invariant 4).
  */
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeSync,
-} from "node:fs";
-import { dirname, join } from "node:path";
-
-import { err, makeFolder, ok, type Result } from "../base/mod.ts";
+import { ok, type Result } from "../base/mod.ts";
+import type { SlotKind } from "../board/mod.ts";
 
 /** The rungs of the bring-up ladder, in the order in which a first die and a second one climb. */
 export const BRING_UP_STEPS = [
@@ -70,64 +60,17 @@ export type JournalLine = JournalEntry & {
   readonly startTicks?: number;
   /** /proc/sys/kernel/random/boot_id: another one means that the host was reset since. */
   readonly boot: string;
+  /** How the owner reached its dies; left out by earlier versions. */
+  readonly slot?: SlotKind;
 };
 
-/** A journal this long becomes `<path>.old` when the next owner starts: years of bring-ups. */
-const JOURNAL_BYTES_MAX = 4 * 1024 * 1024;
-
-/** What the journal is called in the state directory. */
-export const JOURNAL_NAME = "bring-up.journal";
-
-/** Which start of the machine this is; `root` is `/`, or a folder that stands for it. */
-export function readBootId(root: string): string {
-  try {
-    return readFileSync(join(root, "proc/sys/kernel/random/boot_id"), "utf8").trim();
-  } catch {
-    return "unknown";
-  }
-}
-
 export type Journal = {
-  readonly write: (entry: JournalEntry) => void;
+  /**
+   * An error says why the entry could not be written: a rung whose `begin` is not on the disk must
+   * not be climbed. What ends a rung and could not be written follows with the next entry.
+   */
+  readonly write: (entry: JournalEntry) => Result<void, string>;
 };
 
 /** A journal that keeps nothing, for callers without a state directory. */
-export const noJournal: Journal = { write: () => undefined };
-
-export type JournalOptions = {
-  readonly path: string;
-  readonly now: () => Date;
-  readonly bootId: string;
-  /** Of this process, as `startTicks` of a line; left out: not known. */
-  readonly startTicks?: number;
-};
-
-/**
- * Opens the journal for appending, making its directory. Each entry is one JournalLine. `begin` is
- * flushed to the disk before this returns; the others follow in its wake.
- */
-export function openJournal(options: JournalOptions): Result<Journal, string> {
-  const { path, now, bootId, startTicks } = options;
-  let file: number;
-  try {
-    makeFolder(dirname(path), 0o700);
-    file = openSync(path, "a", 0o600);
-    if (fstatSync(file).size > JOURNAL_BYTES_MAX) {
-      closeSync(file);
-      renameSync(path, `${path}.old`);
-      file = openSync(path, "a", 0o600);
-    }
-  } catch (error) {
-    return err(error instanceof Error ? error.message : String(error));
-  }
-  process.once("exit", () => closeSync(file));
-  return ok({
-    write: (entry) => {
-      const who = startTicks === undefined ? {} : { startTicks };
-      const by = { time: now().toISOString(), pid: process.pid, ...who, boot: bootId };
-      const line: JournalLine = { ...by, ...entry };
-      writeSync(file, `${JSON.stringify(line)}\n`);
-      if (entry.phase === "begin") fsyncSync(file);
-    },
-  });
-}
+export const noJournal: Journal = { write: () => ok(undefined) };

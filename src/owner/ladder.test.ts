@@ -238,3 +238,74 @@ test("one that cannot be bound is left, and says why when it is brought online",
   assert.ok(!online.ok && online.error.code === "wedged_before");
   assert.equal(bench.script.steps.filter((step) => step === "bind 1").length, 1);
 });
+
+test("a rung that cannot be journalled is not climbed, and the owner goes on", async () => {
+  const bench = createBoardBench({ slot: "sim", dies: 2 });
+  const { owner, script } = bench;
+  assert.ok((await bench.take(owner.online(0))).ok);
+  assert.ok((await bench.take(owner.work(0, 7, 8))).ok);
+  const before = [...script.steps];
+  script.journalError = "write /state/bring-up.journal: no space left on device";
+  const online = await bench.take(owner.online(1));
+  assert.ok(!online.ok && online.error.code === "not_journalled");
+  assert.match(online.error.message, /acquire.*no space left on device.*make room/);
+  assert.deepEqual(script.steps, before, "no step of the board was taken");
+  assert.equal((await climb(bench)).outcome, "failed");
+  const read = await bench.take(owner.read(0));
+  assert.ok(read.ok && read.value.pass, "the die that is in the window is served");
+  script.journalError = null;
+  assert.ok((await bench.take(owner.online(1))).ok, "control: with room it is climbed");
+});
+
+test("how a rung ended is no reason to fail it where the journal is full by then", async () => {
+  const bench = createBoardBench({ slot: "sim", dies: 1 });
+  const climbing = bench.owner.ladder({ until: "acquire", pauseMs: 1_000 });
+  await bench.pass(1_500);
+  bench.script.journalError = "write: no space";
+  const report = await bench.take(climbing);
+  assert.deepEqual(shortOf(report), ["discover 0", "acquire 0"]);
+  assert.match(bench.lines.join("\n"), /die 0: 'acquire done' goes into the journal later: write/);
+});
+
+for (const [name, address, number, isHeld] of [
+  ["the die's own address", "0000:06:00.0", 1, true],
+  ["an address that has another number by now", "0000:06:00.0", 5, true],
+  ["its number, and another board's address", "0000:99:00.0", 1, false],
+  ["its number alone", undefined, 1, true],
+  ["another number alone", undefined, 0, false],
+] as const) {
+  test(`a reset in a bind of ${name}: ${isHeld ? "held back" : "climbed"}`, async () => {
+    const at = address === undefined ? {} : { address };
+    const interruptions = [
+      { line: { ...reset("bind", number), ...at }, how: "host_reset" },
+    ] as const;
+    const bench = createBoardBench({ slot: "sim", dies: 2, wedges: { interruptions } });
+    assert.equal((await climb(bench)).outcome, isHeld ? "failed" : "complete");
+    if (!isHeld) return;
+    const online = await bench.take(bench.owner.online(1));
+    assert.ok(!online.ok && online.error.message.startsWith("die 1: "), "as it is numbered now");
+    assert.equal(bench.owner.retry(0).length, 0);
+    assert.equal(bench.owner.retry(1).length, 1);
+    assert.equal((await climb(bench)).outcome, "complete");
+  });
+}
+
+test("what a journal holds back that cannot be read is not known: each die waits", async () => {
+  const unreadable = "open /state/bring-up.journal: permission denied";
+  const bench = createBoardBench({ slot: "sim", dies: 2, wedges: { unreadable } });
+  const { owner } = bench;
+  const online = await bench.take(owner.online(0));
+  assert.ok(!online.ok && online.error.code === "wedged_before");
+  assert.match(online.error.message, /cannot be read.*permission denied.*--state-dir.*--retry/);
+  assert.deepEqual(bench.script.steps, []);
+  assert.equal((await climb(bench)).outcome, "failed");
+  assert.deepEqual(
+    owner.retry(1).map(({ die, how }) => [die, how]),
+    [[1, "unread"]],
+  );
+  assert.ok((await bench.take(owner.online(1))).ok);
+  assert.ok(!(await bench.take(owner.online(0))).ok, "another die waits on");
+  assert.equal(owner.retry(null).length, 1);
+  assert.deepEqual(owner.retry(null), []);
+  assert.equal((await climb(bench)).outcome, "complete");
+});

@@ -4,16 +4,15 @@ export { WORK_BLOCK_THREADS, WORK_ELEMENTS } from "../gpu/mod.ts";
 export {
   BRING_UP_STEPS,
   describeStep,
-  JOURNAL_NAME,
-  openJournal,
   noJournal,
-  readBootId,
   type BringUpStep,
   type Journal,
   type JournalEntry,
   type JournalLine,
 } from "./journal.ts";
+export { JOURNAL_NAME, openJournal, readBootId, readJournal } from "./journal-file.ts";
 export {
+  countStrange,
   findInterruptions,
   parseJournal,
   type Interruption,

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import fc from "fast-check";
 
-import { systemClock } from "../base/mod.ts";
+import { ok, systemClock } from "../base/mod.ts";
 import { createDirectBoard, createSimBoard, type SimStep } from "../board/mod.ts";
 import type { JournalEntry } from "./journal.ts";
 import { createOwner } from "./owner.ts";
@@ -49,7 +49,7 @@ function createBench(slot: "sim" | "direct", workTimeoutMs = 1000): Bench {
     launchHost: launch,
     baseModule,
     log: (line) => void lines.push(line),
-    journal: { write: (entry) => void entries.push(entry) },
+    journal: { write: (entry) => ok(void entries.push(entry)) },
     clock: systemClock,
     windowPolicy: { minimumHoldMs: 0, maximumWaitMs: 50 },
     workTimeoutMs,

@@ -65,7 +65,10 @@ export function createOwner(
       ),
     count: () => count(table),
     status: () => status(table),
-    retry: (number) => table.wedges.allow(number),
+    retry: (number) => {
+      const address = number === null ? null : table.tools.addressOf(number);
+      return table.wedges.allow(number, address);
+    },
     ladder: (climbOptions) => climbLadder(table, owner, climbOptions),
     run: async (number, job) => {
       const name = `${job.entry} on die ${String(number)}`;

@@ -42,9 +42,15 @@ export type OwnerRefusalCode =
   /** What was asked for cannot be done behind this slot. */
   | "not_possible"
   /** An earlier climb of this rung took the host down; it is not repeated without being told to. */
-  | "wedged_before";
+  | "wedged_before"
+  /** The rung could not be written to the journal, and was not climbed. */
+  | "not_journalled";
 
 export type OwnerRefusal = { readonly code: OwnerRefusalCode; readonly message: string };
+
+/** Whether a rung was refused before anything of it was done. */
+export const isHeldBack = ({ code }: OwnerRefusal): boolean =>
+  code === "wedged_before" || code === "not_journalled";
 
 export type DiscoveredDie = {
   readonly die: number;

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { systemClock, VirtualClock, type EventClock } from "../base/mod.ts";
 import { createDirectBoard, createSimBoard, type Board, type SimStep } from "../board/mod.ts";
 import type { HostLauncher } from "./host-link.ts";
+import { noJournal } from "./journal.ts";
 import { createOwner } from "./owner.ts";
 import type { Owner, OwnerRefusal } from "./reports.ts";
 import { LEAVE_WAIT_MS } from "./stop.ts";
@@ -51,7 +52,7 @@ function createBench({ slot, ...options }: BenchOptions): Bench {
     launchHost: wrap?.(launch) ?? launch,
     baseModule: { name: "base.ptx", path: import.meta.filename },
     log: (line) => void lines.push(line),
-    journal: { write: () => undefined },
+    journal: noJournal,
     clock,
     windowPolicy: { minimumHoldMs: 0, maximumWaitMs: 50 },
     workTimeoutMs,

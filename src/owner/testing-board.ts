@@ -9,7 +9,7 @@ import { CALM_CONDUCT, createModelGpu, MODEL_DEVICE, type ModelConduct } from ".
 import { encodeFrame, type HostRequest } from "./frames.ts";
 import type { HostTransport } from "./host-link.ts";
 import { createLocalLauncher } from "./local-host.ts";
-import type { JournalEntry } from "./journal.ts";
+import type { Journal, JournalEntry } from "./journal.ts";
 import { createOwner } from "./owner.ts";
 import type { Owner } from "./reports.ts";
 import { Wedges, type WedgesOptions } from "./wedge.ts";
@@ -31,6 +31,8 @@ export type BoardScript = {
   /** Kernels that are launched do not end. */
   isHeld: boolean;
   readonly livePids: Set<number>;
+  /** Why the journal takes nothing; null: it does. */
+  journalError: string | null;
   /** How long a die's presence takes to be read, in milliseconds. */
   readonly slowPresenceMs: Map<number, number>;
   /** Calls that die hosts never answer, or refuse, e.g. `probe 1`. */
@@ -77,6 +79,7 @@ export function createBoardBench(options: {
     wrong: new Set(),
     isHeld: false,
     livePids: new Set(),
+    journalError: null,
     slowPresenceMs: new Map(),
     stuckCalls: new Set(),
     refusedCalls: new Set(),
@@ -92,7 +95,7 @@ export function createBoardBench(options: {
     launchHost: () => scriptCalls(launch(), script),
     baseModule: { name: "base.ptx", path: import.meta.filename },
     log: (line) => void lines.push(line),
-    journal: { write: (entry) => void entries.push(entry) },
+    journal: createScriptedJournal(script, entries),
     clock,
     windowPolicy: { minimumHoldMs: 0, maximumWaitMs: 50 },
     workTimeoutMs: 600_000,
@@ -146,6 +149,11 @@ function scriptCalls(transport: HostTransport, script: BoardScript): HostTranspo
     },
   };
 }
+
+const createScriptedJournal = (script: BoardScript, entries: JournalEntry[]): Journal => ({
+  write: (entry) =>
+    script.journalError === null ? ok(void entries.push(entry)) : err(script.journalError),
+});
 
 /** Counts what is bound at this moment; where that does not matter, every die. */
 function openGpu(

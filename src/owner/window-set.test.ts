@@ -4,6 +4,7 @@ import { test } from "node:test";
 
 import { systemClock } from "../base/mod.ts";
 import { createSimBoard } from "../board/mod.ts";
+import { noJournal } from "./journal.ts";
 import { createOwner } from "./owner.ts";
 import { createFakeLauncher, createFakeScript } from "./testing.ts";
 
@@ -17,7 +18,7 @@ test("two boards: a busy die holds up its own window and no other", async (conte
     launchHost: launch,
     baseModule: { name: "base.ptx", path: import.meta.filename },
     log: () => undefined,
-    journal: { write: () => undefined },
+    journal: noJournal,
     clock: systemClock,
     windowPolicy: { minimumHoldMs: 0, maximumWaitMs: 50 },
     workTimeoutMs: 10_000,

@@ -11,7 +11,7 @@
  * `#next`.
  */
 import { invariant, ok, type EventClock, type Result } from "../base/mod.ts";
-import type { OwnerRefusal } from "./reports.ts";
+import { isHeldBack, type OwnerRefusal } from "./reports.ts";
 import { SwapLog } from "./swap-times.ts";
 
 /** How long the parts of one move took. */
@@ -280,6 +280,7 @@ class SingleWindow implements Window {
     invariant(this.#leases === 0, "a busy die is never swapped out");
     const { move, clock } = this.#options;
     const startMs = clock.nowMs();
+    const before = this.#occupant;
     this.#isMoving = true;
     this.#occupant = null;
     const moved = await move(die);
@@ -292,6 +293,8 @@ class SingleWindow implements Window {
       this.#failing.delete(die);
       this.#grantWaiting({ ...moved.value, wholeMs });
     } else {
+      // The slot was not touched, and has whom it had.
+      if (isHeldBack(moved.error)) this.#occupant = before;
       this.#failedMoves += 1;
       this.#pause(die);
       const failed = this.#waiting.filter((waiting) => waiting.die === die);

@@ -82,5 +82,11 @@ export const mutateJournal = (
   later: (action: () => void) => void,
 ): Journal =>
   mutation === "journals_late"
-    ? { ...journal, write: (entry) => later(() => journal.write(entry)) }
+    ? {
+        ...journal,
+        write: (entry) => {
+          later(() => void journal.write(entry));
+          return ok(undefined);
+        },
+      }
     : journal;

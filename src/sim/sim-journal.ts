@@ -1,5 +1,5 @@
 /** The bring-up journal of a simulated machine: in memory, and kept over the ends of its owners. */
-import type { EventClock } from "../base/mod.ts";
+import { ok, type EventClock } from "../base/mod.ts";
 import type { BringUpStep, Journal, JournalEntry, JournalLine } from "../owner/mod.ts";
 
 export class SimJournal {
@@ -29,6 +29,7 @@ export class SimJournal {
         this.#lines.push(line);
         note(open, entry);
         this.onLine(line);
+        return ok(undefined);
       },
     };
   }

@@ -143,7 +143,8 @@ class InMemoryOwner implements FakeOwner {
 
   readonly retry: Owner["retry"] = (die) => {
     this.calls.push(`retry ${String(die)}`);
-    const held = { step: "bind", how: "host_reset", time: null, stepPid: null } as const;
+    const how = { step: "bind", how: "host_reset", time: null } as const;
+    const held = { ...how, address: null, stepPid: null };
     return die === 1 ? [{ die, ...held }] : [];
   };
 

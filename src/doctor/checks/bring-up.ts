@@ -1,5 +1,6 @@
-import { adviceFor, BRING_UP_STEPS, describeStep, type Interruption } from "../../owner/mod.ts";
+import { adviceFor, describeStep, type Interruption } from "../../owner/mod.ts";
 import type { Check } from "../check.ts";
+import type { Facts } from "../facts.ts";
 import type { Finding, Severity } from "../finding.ts";
 
 type How = Interruption["how"];
@@ -19,34 +20,37 @@ export const bringUp: Check = {
   title: "no bring-up was interrupted: the journal names the rung and the die",
   scope: "machine",
   findings: (Object.keys(KINDS) as readonly How[]).map(idOf),
-  run: ({ state }) => state.interruptions.flatMap((found) => findingOf(found) ?? []),
+  run: (facts) => facts.state.interruptions.map((found) => findingOf(found, facts)),
 };
 
-function findingOf({ line, how }: Interruption): Finding | null {
-  // A newer version may know rungs that we do not.
-  if (!BRING_UP_STEPS.includes(line.step)) return null;
+function findingOf({ line, how }: Interruption, facts: Facts): Finding {
   const { severity, what } = KINDS[how];
+  const isSimulated = line.slot === "sim";
   const die = `die ${line.die}${line.address === undefined ? "" : ` (${line.address})`}`;
   return {
     id: idOf(how),
-    severity,
+    // A rehearsal stands in nobody's way but its own.
+    severity: isSimulated ? "note" : severity,
     subject: `die ${line.die}`,
     message:
-      `rung '${line.step}' of ${die} (${describeStep(line.step)}) was begun at ${line.time} ` +
-      `by pid ${line.pid} and came to no end: ${what}`,
+      `rung '${line.step}' of ${isSimulated ? "simulated " : ""}${die} ` +
+      `(${describeStep(line.step)}) was begun at ${line.time} by pid ${line.pid} ` +
+      `and came to no end: ${what}`,
     mend: adviceFor(line.step, how),
-    command: commandFor(how, line.stepPid ?? line.pid),
+    command: commandFor({ line, how }, facts),
   };
 }
 
-function commandFor(how: How, pid: number): string {
+function commandFor({ line, how }: Interruption, { slotKind, state }: Facts): string {
+  const ladder = `holdfast ladder --slot ${line.slot ?? slotKind} --state-dir ${state.directory}`;
+  const pid = line.stepPid ?? line.pid;
   switch (how) {
     case "host_reset":
-      return "holdfast ladder --slot bar_swap --retry";
+      return `${ladder} --retry`;
     case "hung":
       return `grep -E 'Name|State' /proc/${pid}/status; cat /proc/${pid}/wchan`;
     case "killed":
-      return "holdfast ladder --slot bar_swap";
+      return ladder;
     case "running":
       return `ps -fp ${pid}`;
   }

@@ -16,8 +16,13 @@ export const state: Check = {
   id: "state",
   title: "the state directory can be written, and has no leftovers",
   scope: "machine",
-  findings: ["state-unwritable", "journal-unreadable", "state-leftovers"],
-  run: (facts) => [...unwritable(facts), ...unreadable(facts), ...leftovers(facts)],
+  findings: ["state-unwritable", "journal-unreadable", "journal-strange", "state-leftovers"],
+  run: (facts) => [
+    ...unwritable(facts),
+    ...unreadable(facts),
+    ...strange(facts),
+    ...leftovers(facts),
+  ],
 };
 
 function unwritable({ state: { obstacle, directory } }: Facts): readonly Finding[] {
@@ -45,6 +50,23 @@ function unreadable({ state: { journalError, journalPath } }: Facts): readonly F
       message: `the bring-up journal cannot be read: ${journalError}`,
       mend: "read it as the user who runs the owner; without it a rung that wedged stays unknown",
       command: `ls -l ${journalPath}`,
+    },
+  ];
+}
+
+/** One torn line is what a crash leaves; more, or lines of another kind, are worth a look. */
+function strange({ state: { strangeLines, journalPath } }: Facts): readonly Finding[] {
+  if (strangeLines === 0) return [];
+  return [
+    {
+      id: "journal-strange",
+      severity: "note",
+      subject: journalPath,
+      message:
+        `${counted(strangeLines, "line")} of the bring-up journal say nothing: torn by a crash, ` +
+        `of a newer version, or not ours`,
+      mend: "look at them; once no rung is held back, the file may be removed",
+      command: `tail ${journalPath}`,
     },
   ];
 }

@@ -1,9 +1,16 @@
 /** The state directory: what earlier owners have left there. */
-import { accessSync, constants, readdirSync, readFileSync, statSync } from "node:fs";
+import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { toFileError } from "../../base/mod.ts";
 import { isProcessAlive, readProcess } from "../../board/mod.ts";
-import { findInterruptions, JOURNAL_NAME, readBootId, type Interruption } from "../../owner/mod.ts";
+import {
+  countStrange,
+  findInterruptions,
+  JOURNAL_NAME,
+  readBootId,
+  readJournal,
+  type Interruption,
+} from "../../owner/mod.ts";
 import type { MachineFiles } from "../machine-files.ts";
 
 export type StateFacts = {
@@ -13,13 +20,12 @@ export type StateFacts = {
   readonly journalPath: string;
   /** Why it cannot be read; null where it can, or is not there. */
   readonly journalError: string | null;
+  /** Lines of it that are torn, or not ours. */
+  readonly strangeLines: number;
   readonly interruptions: readonly Interruption[];
   /** Half-written files, and locks put aside, of processes that have ended. */
   readonly leftovers: readonly string[];
 };
-
-/** A journal begins anew at 4 MiB; a longer one is none of ours. */
-const JOURNAL_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Files that are looked at; a bridge keeps two for a mailbox. */
 const ENTRIES_MAX = 4096;
@@ -31,27 +37,17 @@ export function readState(files: MachineFiles, directory: string): StateFacts {
   const isAlive = (pid: number, startTicks = 0): boolean =>
     files.exists(`proc/${String(pid)}`) &&
     (readProcess(files.root, pid) === null || isProcessAlive(files.root, pid, startTicks));
-  const { text, error } = readJournal(journalPath);
+  const read = readJournal(journalPath);
+  const text = read.ok ? read.value : "";
   return {
     directory,
     obstacle: obstacleAt(directory),
     journalPath,
-    journalError: error,
+    journalError: read.ok ? null : read.error,
+    strangeLines: countStrange(text),
     interruptions: findInterruptions(text, { bootId: readBootId(files.root), isAlive }),
     leftovers: leftoversIn(directory, isAlive),
   };
-}
-
-function readJournal(path: string): { readonly text: string; readonly error: string | null } {
-  try {
-    if (statSync(path, { throwIfNoEntry: false }) === undefined) return { text: "", error: null };
-    const bytes = readFileSync(path);
-    return { text: bytes.subarray(-JOURNAL_BYTES_MAX).toString("utf8"), error: null };
-  } catch (error) {
-    const { code, message } = toFileError("read", path, error);
-    // Something above it is a file: there is none, and that is told of the folder.
-    return { text: "", error: code === "ENOTDIR" ? null : message };
-  }
 }
 
 /** Looks at the folder, or where it is missing at the nearest one above that is there. */

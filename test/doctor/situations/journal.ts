@@ -38,6 +38,27 @@ export const JOURNAL: readonly Situation[] = [
     finds: [{ id: "bring-up-killed", about: "die 0", says: ["'acquire'", "start it again"] }],
   },
   {
+    name: "a killed owner's rung is told as long as no climb has passed it",
+    machine: change(K80_SLOT, {
+      state: {
+        "bring-up.journal":
+          line({ step: "bind", die: 0, slot: "bar_swap" }) +
+          line({ pid: 4712, step: "discover", die: 0 }) +
+          line({ pid: 4712, step: "discover", die: 0, phase: "done" }),
+      },
+    }),
+    finds: [{ id: "bring-up-killed", says: ["'bind'", "--slot bar_swap --state-dir /"] }],
+  },
+  {
+    name: "a rehearsal on the simulated board was ended by a reboot",
+    machine: change(PLAIN, {
+      state: { "bring-up.journal": line({ boot: "earlier", slot: "sim" }) },
+    }),
+    finds: [
+      { id: "bring-up-host-reset", says: ["simulated die 1", "ladder --slot sim --state-dir /"] },
+    ],
+  },
+  {
     name: "the driver's loading hangs, and its process is still there",
     machine: change(K80_SLOT, {
       files: { "proc/4712/comm": "modprobe\n" },
@@ -79,10 +100,10 @@ export const JOURNAL: readonly Situation[] = [
     finds: [{ id: "bring-up-running", about: "die 1", says: ["'context'", "pid 4711"] }],
   },
   {
-    name: "a journal that is torn and scribbled on has nothing to say",
+    name: "a journal that is torn and scribbled on: its other lines are read, and that is told",
     machine: change(PLAIN, {
       state: { "bring-up.journal": `${before}\0\0{"time":\n${line({ step: "warp" })}[]\n` },
     }),
-    finds: [],
+    finds: [{ id: "journal-strange", says: ["3 lines"] }],
   },
 ];
