@@ -215,7 +215,7 @@ export class Health {
     const name = event.kind === "xid" ? `xid ${String(event.xid)}` : event.kind;
     const isNew = this.#table.noteFault(named, name, event.text);
     if (isNew) this.#table.options.log(eventLine(event));
-    const kind = event.kind === "xid" ? xidOf(event.xid ?? -1).class : "die";
+    const kind = event.kind === "xid" ? xidOf(event.xid ?? -1, event.text).class : "die";
     if (kind === "application" || kind === "notice") return;
     // What names no die may be any of them: all are asked, and none is condemned by it.
     const concerned = named === null ? this.#table.dies() : [named];
@@ -274,7 +274,7 @@ function rightOf(
 function eventLine({ die, kind, xid, text }: BoardEvent): string {
   const whose = die === null ? "no die named" : `die ${String(die)}`;
   if (kind !== "xid" || xid === null) return ` ${whose}: ${kind}: ${text}`;
-  const { name, meaning, ...known } = xidOf(xid);
+  const { name, meaning, ...known } = xidOf(xid, text);
   const what = `xid ${String(xid)} (${name}, ${known.class}): ${meaning}`;
   return ` ${whose}: ${what}; ${mendOf({ name, meaning, ...known })}; ${text}`;
 }
