@@ -48,6 +48,8 @@ export type RungTools = {
   readonly wedges: Wedges;
   /** Null where nobody watches: each rung is taken at once. */
   readonly pace: () => RungPace | null;
+  /** Asked right before a rung runs: why it must not, e.g. the window was lost; null: it may. */
+  readonly veto?: () => JobCause | null;
   /** Of the die; null where it is not known yet. */
   readonly addressOf: (die: number) => string | null;
 };
@@ -97,7 +99,8 @@ export async function rung<T>(
   tools.log(` ${name}: ${at.text ?? describeStep(step)}...`);
   await pace?.before();
   const startMs = tools.clock.nowMs();
-  const done = await action();
+  const veto = tools.veto?.() ?? null;
+  const done = veto === null ? await action() : err({ kind: "refused", cause: veto } as const);
   const elapsedMs = tools.clock.nowMs() - startMs;
   if (done.ok) {
     endInJournal(tools, { ...where, phase: "done" });

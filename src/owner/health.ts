@@ -247,13 +247,18 @@ export class Health {
     for (const group of new Set(dies.map(({ number }) => board.hostGroupOf(number)))) {
       this.#table.windows.ofGroup(group).forget();
       const lost = this.#table.dies().filter(({ number }) => board.hostGroupOf(number) === group);
-      for (const die of lost) if (die.isOnline) die.lose("lost", cause);
+      // One that comes up is lost as well: its climb ends before the next rung.
+      for (const die of lost) {
+        if (["in-slot", "bound", "online"].includes(die.state)) die.lose("lost", cause);
+      }
       const [keeper] = lost.map((die) => die.keeper);
       const link = keeper?.current() ?? null;
-      if (keeper === undefined || link === null) continue;
+      if (keeper === undefined) continue;
       // The end of a host touches its dies as well: a parked owner leaves that for later.
-      if (this.#mayTouch()) keeper.kill(link, cause);
-      else keeper.condemn(cause);
+      if (link !== null && this.#mayTouch()) keeper.kill(link, cause);
+      else if (link !== null) keeper.condemn(cause);
+      // Told last: a host that was at work is gone by now.
+      void keeper.tellWindow(null);
     }
   }
 }
