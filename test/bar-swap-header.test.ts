@@ -15,6 +15,7 @@ import {
   decodeAcquire,
   decodeDie,
   decodeQuery,
+  HOLDER_UNSEEN,
   newStructure,
 } from "../src/board/bar-swap-abi.ts";
 
@@ -37,6 +38,7 @@ const EXPECTED = [
   ]),
   ...Object.entries(BAR_SWAP_REQUEST).map(([name, number]) => `${name} ${number}`),
   `version ${BAR_SWAP_VERSION}`,
+  `unseen ${HOLDER_UNSEEN}`,
   `path ${BAR_SWAP_PATH}`,
 ];
 
@@ -57,6 +59,7 @@ const SOURCE = [
     (name) => `    printf("${name} %lu\\n", (unsigned long)${name});`,
   ),
   '    printf("version %d\\n", HF_BAR_SWAP_VERSION);',
+  '    printf("unseen %d\\n", HF_BAR_SWAP_UNSEEN);',
   '    printf("path %s\\n", HF_BAR_SWAP_PATH);',
   "    return 0;",
   "}",

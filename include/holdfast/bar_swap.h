@@ -40,13 +40,18 @@
 /* occupant of a slot that is free, holder_pid where nobody is known */
 #define HF_BAR_SWAP_NONE (-1)
 
+/* holder_pid of a process that is alive and has no number in the caller's pid namespace */
+#define HF_BAR_SWAP_UNSEEN (-2)
+
 struct hf_bar_swap_query {
 	__u32 version;	  /* out: HF_BAR_SWAP_VERSION */
 	__u32 die_count;  /* out */
 	__s32 occupant;	  /* out: the die in the slot, or HF_BAR_SWAP_NONE */
 	/*
-	 * out: the process that acquired it, in the caller's pid namespace; HF_BAR_SWAP_NONE where it
-	 * has ended, all its threads with it: who hangs in a call of the slot still holds it
+	 * out: the process that acquired it, in the caller's pid namespace; HF_BAR_SWAP_UNSEEN where
+	 * it has no number there, as on the other side of a container's wall (0 is taken for the same);
+	 * HF_BAR_SWAP_NONE where it has ended, all its threads with it: who hangs in a call of the
+	 * slot still holds it
 	 */
 	__s32 holder_pid;
 	__u64 acquires;	  /* out: how often the window was moved since the module was loaded */

@@ -12,6 +12,9 @@ export const BAR_SWAP_VERSION = 1;
 /** Occupant of a free slot; holder where nobody is known. */
 const NONE = -1;
 
+/** Holder that is alive and has no number in our pid namespace. */
+export const HOLDER_UNSEEN = -2;
+
 /** Offsets and sizes in bytes, by C's names. */
 export const BAR_SWAP_LAYOUT = {
   hf_bar_swap_query: {

@@ -30,6 +30,7 @@ class Bench {
   constructor() {
     const { tree, kernel, clock } = this;
     for (const name of ADDRESSES) addFunction(tree, name);
+    addProcess(tree, { pid: 1, command: "init", open: [] });
     this.board = createBarSwapBoard({
       root: tree.root,
       devicePath: "/dev/bar_swap",
@@ -132,6 +133,18 @@ test("what a dead owner left in the slot is adopted: free for the same die", asy
     Object.assign(slot, { holderPid: 4000 });
     await bench.succeeds(bench.board.acquire(0));
     assert.deepEqual(bench.slotCalls().slice(1), ["slotMove 2 0"]);
+  });
+});
+
+test("a living holder outside of this container is refused, and nothing is released", async () => {
+  await withBench(async (bench) => {
+    for (const holderPid of [-2, 0]) {
+      Object.assign(bench.kernel.slot, { occupant: 1, holderPid });
+      await bench.discover();
+      const told = /a process outside of this container holds it/;
+      await bench.fails(bench.board.acquire(0), "refused", told);
+    }
+    assert.deepEqual(bench.slotCalls(), []);
   });
 });
 

@@ -17,7 +17,7 @@ import {
 import { parsePciAddress } from "./pci-address.ts";
 import { readPciFunction } from "./pci-function.ts";
 import { askPresence, type PresenceTools } from "./presence.ts";
-import { foreignHolder, type SlotHolder } from "./slot-holder.ts";
+import { describeHolder, foreignHolder, type SlotHolder } from "./slot-holder.ts";
 import type { SlotBar, SlotDie, SlotMove, SlotQuery, StepError } from "./step-protocol.ts";
 import type { StepRunner } from "./step-runner.ts";
 
@@ -130,7 +130,7 @@ export class BarSwapSlot {
       if (occupant === die && holder === null) return null;
       this.#occupant = holder === null ? occupant : null;
       const now = occupant === null ? "it is free" : `die ${occupant} is in it`;
-      const who = holder === null ? "" : `, held by pid ${holder.pid} (${holder.command})`;
+      const who = holder === null ? "" : `, held by ${describeHolder(holder)}`;
       return { die, text: `die ${die} was in the slot, and now ${now}${who}` };
     });
   }
@@ -215,6 +215,6 @@ export class BarSwapSlot {
   }
 }
 
-const heldBy = ({ pid, command }: SlotHolder, { occupant }: SlotQuery): string =>
-  `die ${String(occupant)} is in the slot and pid ${pid} (${command}) holds it; end that ` +
+const heldBy = (holder: SlotHolder, { occupant }: SlotQuery): string =>
+  `die ${String(occupant)} is in the slot and ${describeHolder(holder)} holds it; end that ` +
   "process, or leave the board to it";

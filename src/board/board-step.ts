@@ -74,8 +74,10 @@ function boardFailureOf(at: StepAt<StepCall>, failure: StepFailure): BoardFailur
     case "failed":
       return failedStep(at, failure);
     case "hung": {
-      const { message, pid } = failure;
-      return { verdict: "hung", call, message, ...(pid === null ? {} : { stepPid: pid }) };
+      const { message, stuck } = failure;
+      if (stuck === null) return { verdict: "hung", call, message };
+      const { pid, startTicks } = stuck;
+      return { verdict: "hung", call, message, stepPid: pid, stepStartTicks: startTicks };
     }
     case "ended":
       // Whether the call was made before its process ended is not known.

@@ -40,8 +40,13 @@ export type BoardFailure = {
   readonly verdict: BoardVerdict;
   readonly call: string;
   readonly message: string;
-  /** `hung`: the process that took the step and is left to itself; left out where there is none. */
+  /**
+   * `hung`: the process that is stuck in the step, its own or one that it has started, and is left
+   * to itself; left out where there is none.
+   */
   readonly stepPid?: number;
+  /** When that process was started, in clock ticks since the machine was; 0: not known. */
+  readonly stepStartTicks?: number;
 };
 
 /** What the board notices by itself. It is counted, never latched: a die that answers is well. */
@@ -81,7 +86,10 @@ export type DriverBinding = {
   readonly unbind: (die: number) => Promise<Result<void, BoardFailure>>;
   /** Who has the die's device open, ourselves left out. */
   readonly holders: (die: number) => Promise<readonly Holder[]>;
-  /** Puts back what this die's failed bring-up step has written. */
+  /**
+   * Puts back what this die's failed bring-up step has written, and says in the log what it left:
+   * other dies stay blocked while the driver is there, or is being loaded.
+   */
   readonly restore: (die: number) => Promise<void>;
 };
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeHolders, findHolders, nodeOf } from "./holders.ts";
+import { HOLDER_UNSEEN } from "./bar-swap-abi.ts";
 import { foreignHolder } from "./slot-holder.ts";
 import { addProcess, createSysTree, type SysTree } from "./testing.ts";
 
@@ -83,7 +84,34 @@ test("the slot's holder is a stranger that lives and has the device open, and no
   assert.equal(of(21), null);
   assert.equal(of(22), null);
   assert.equal(of(23), 23);
+  assert.equal(of(26), 26, "where not even process 1 is shown, others may be hidden");
+  addProcess(tree, { pid: 1, command: "init", open: [] });
   assert.equal(of(26), null);
-  for (const nobody of [null, 0, -1]) assert.equal(of(nobody), null);
+  assert.equal(of(null), null);
+  tree.end();
+});
+
+test("a holder without a number here is one, and is not taken for nobody", () => {
+  const tree = createSysTree();
+  const query = { holderPid: null, ownPid: 99 };
+  assert.equal(foreignHolder(tree.root, query, SLOT), null);
+  for (const holderPid of [0, HOLDER_UNSEEN]) {
+    const holder = foreignHolder(tree.root, { ...query, holderPid }, SLOT);
+    assert.deepEqual(holder, { pid: null, command: "outside of this container" });
+  }
+  tree.end();
+});
+
+test("the slot's device is known by its number, whatever it is called by now", () => {
+  const tree = createSysTree();
+  addProcess(tree, { pid: 1, command: "init", open: [] });
+  // Devices that every machine has stand for it, and for another one.
+  tree.link("dev/bar_swap", "/dev/null");
+  addProcess(tree, { pid: 20, command: "other name", open: ["/dev/zero", "/dev/null"] });
+  addProcess(tree, { pid: 21, command: "another device", open: ["/dev/zero"] });
+  addProcess(tree, { pid: 22, command: "its node is gone", open: [`${SLOT} (deleted)`] });
+  const of = (holderPid: number): number | null =>
+    foreignHolder(tree.root, { holderPid, ownPid: 99 }, SLOT)?.pid ?? null;
+  assert.deepEqual([20, 21, 22].map(of), [20, null, 22]);
   tree.end();
 });

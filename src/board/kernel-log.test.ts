@@ -158,7 +158,8 @@ test("records are taken apart as the kernel puts them together", () => {
   const cases: readonly (readonly [string, Partial<KernelRecord> | null])[] = [
     ["6,1,2,-;text\n SUBSYSTEM=pci\n", { level: 6, sequence: 1, timeUs: 2, text: "text" }],
     ["30,1,2,-,caller=T1;a;b\n", { level: 6, text: "a;b", isContinuation: false }],
-    ["4,9,2,c;more\n", { isContinuation: true, text: "more" }],
+    ["4,9,2,c;first\n", { isContinuation: false, isPiece: true }],
+    ["4,9,2,-;caf\\xc3\\xa9\n", { text: "caf\u00e9" }],
     ["4,9,2,+;more\n", { isContinuation: true }],
     ["4,9,2,-;a\\x0ab\\x09c\n", { text: "a\nb\tc" }],
     ["4,9,2,-;\n", { text: "" }],
@@ -214,7 +215,7 @@ test("events of a board's dies come out of records while somebody listens", asyn
   ring.add("NVRM: Xid (PCI:0000:05:00): 31, pid=1, name=a, MMU Fault");
   ring.add("NVRM: Xid (PCI:0000:81:00): 79, not ours");
   ring.add("NVRM: Xid (PCI:0000:0");
-  ring.add("5:00): 79, x", "c");
+  ring.add("5:00): 79, x", "+");
   ring.add("NVRM: The NVIDIA GPU 0000:05:00.0\\x0aNVRM: has\\x0aNVRM: fallen off the bus");
   await clock.run(() => false, KERNEL_LOG_POLL_MS * 2);
   assert.deepEqual(
@@ -227,4 +228,34 @@ test("events of a board's dies come out of records while somebody listens", asyn
   );
   forget();
   assert.equal(ring.isClosed, true);
+});
+
+const UUID = "GPU-b850f46d-d5ea-c752-ddf3-c4453e44d3f7";
+
+test("an Xid that begins a message of several pieces is not of the line before it", async () => {
+  const ring = new Ring();
+  const clock = new VirtualClock();
+  const events: BoardEvent[] = [];
+  ring.add(`NVRM: GPU at PCI:0000:05:00: ${UUID}`);
+  const watch = createKernelWatch({
+    clock,
+    dies: () => [{ die: 3, address: "0000:05:00.0", name: "GK210" }],
+    onNote: () => assert.fail("there is nothing to note"),
+    open: () => ring.source,
+  });
+  const forget = watch.watch((event) => void events.push(event));
+  await clock.run(() => false, KERNEL_LOG_POLL_MS * 2);
+  // What the driver said before our start tells whose this is.
+  ring.add(`NVRM: Xid (${UUID}): 31, x`);
+  ring.add("usb 1-1: new device");
+  ring.add("NVRM: Xid (PCI:0000:05:00): 48, ", "c");
+  ring.add("double bit", "+");
+  ring.add("NVRM: Xid (PCI:0000:0");
+  ring.add("5:00): 79, x", "c");
+  await clock.run(() => false, KERNEL_LOG_POLL_MS * 4);
+  assert.deepEqual(
+    events.map(({ die, xid, text }) => [die, xid, text.includes("usb")]),
+    [31, 48, 79].map((xid) => [3, xid, false]),
+  );
+  forget();
 });

@@ -15,6 +15,8 @@ export type KernelRecord = {
   readonly timeUs: number;
   /** True where it goes on with the message of the record before it. */
   readonly isContinuation: boolean;
+  /** A piece of a message: old kernels say so of the first one, newer ones of those after it. */
+  readonly isPiece: boolean;
   /** Its lines, separated by \n. */
   readonly text: string;
 };
@@ -29,6 +31,8 @@ export type KernelLogSource = {
 export type KernelLogOptions = {
   readonly clock: EventClock;
   readonly onRecord: (record: KernelRecord) => void;
+  /** Takes what was there before: it is not news, and may explain what is. */
+  readonly onOldRecord?: (record: KernelRecord) => void;
   /** Takes a line that the operator should see. */
   readonly onNote: (line: string) => void;
   /** Opens the log; throws as open(2) does. */
@@ -150,7 +154,10 @@ class Follower {
     if (record === null) return;
     const gap = this.#lastSequence === null ? 0 : record.sequence - this.#lastSequence - 1;
     this.#lastSequence = record.sequence;
-    if (this.#isOld && ++this.#oldRecords < OLD_RECORDS_MAX) return;
+    if (this.#isOld && ++this.#oldRecords < OLD_RECORDS_MAX) {
+      this.#options.onOldRecord?.(record);
+      return;
+    }
     if (gap > 0) this.#lost += gap;
     this.#options.onRecord(record);
   }
@@ -179,9 +186,11 @@ export function parseKernelRecord(raw: string): KernelRecord | null {
     level: Number(priority) & 7,
     sequence: Number(sequence),
     timeUs: Number(time),
-    isContinuation: flags.includes("c") || flags.includes("+"),
-    text: text.replaceAll(/\\x([0-9a-f]{2})/gi, (_, digits: string) =>
-      String.fromCharCode(parseInt(digits, 16)),
+    isContinuation: flags.includes("+"),
+    isPiece: flags.includes("c"),
+    // Bytes of one character follow each other.
+    text: text.replaceAll(/(?:\\x[0-9a-f]{2})+/gi, (bytes) =>
+      Buffer.from(bytes.replaceAll("\\x", ""), "hex").toString("utf8"),
     ),
   };
 }

@@ -35,6 +35,8 @@ export function createKernelWatch(options: KernelWatchOptions): KernelWatch {
       clock: options.clock,
       onNote: options.onNote,
       open: options.open ?? ((): KernelLogSource => openKernelLog("/")),
+      // The driver says only once which die it calls by which UUID.
+      onOldRecord: (record) => void scan(record),
       onRecord: (record) => {
         for (const sighting of scan(record)) {
           const event = boardEventOf(sighting, options.dies());
@@ -64,12 +66,16 @@ export function createKernelWatch(options: KernelWatchOptions): KernelWatch {
 /** Longest message that is put together from its continuations, in characters. */
 const MESSAGE_CHARACTERS_MAX = 4096;
 
+/** A message that breaks off before the number of its Xid. */
+const OPEN_XID = /\bXid\s*(?:\([^)\n]{0,120}\)?)?\s*:?\s*$/i;
+
 /** Scans records, and a message in several of them as one, unless its start said something. */
 function createScan(): (record: KernelRecord) => readonly XidSighting[] {
   const scanner = new XidScanner();
   let unfinished = "";
-  return ({ text, isContinuation }) => {
-    const whole = isContinuation ? `${unfinished}${text}`.slice(-MESSAGE_CHARACTERS_MAX) : text;
+  return ({ text, isContinuation, isPiece }) => {
+    const goesOn = isContinuation || (isPiece && OPEN_XID.test(unfinished));
+    const whole = goesOn ? `${unfinished}${text}`.slice(-MESSAGE_CHARACTERS_MAX) : text;
     const found = scanner.push(whole);
     unfinished = found.length > 0 ? "" : whole;
     return found;

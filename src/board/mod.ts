@@ -97,4 +97,5 @@ export { describeHolders, findHolders, type DieHolder } from "./holders.ts";
 export { moduleState, type ModuleState } from "./module-load.ts";
 export { ordinalByAddress } from "./ordinal.ts";
 export { checkSlotDevice } from "./slot-device.ts";
+export { isProcessAlive, readProcess, type ProcessState } from "./process-state.ts";
 export { foreignHolder, type SlotHolder } from "./slot-holder.ts";

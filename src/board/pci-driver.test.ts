@@ -215,6 +215,59 @@ test("an unbind or a load that hangs is told as such, whatever the link says", a
   });
 });
 
+test("a load that hangs keeps the other dies blocked until it has ended", async () => {
+  await withBench(async (bench) => {
+    const { driver, kernel, tree } = bench;
+    await bench.succeeds(driver.blockAllExcept(0));
+    addProcess(tree, { pid: 70_001, command: "node", open: [] });
+    const modprobe = { pid: 80_000, parentPid: 70_001, session: 70_001, startTicks: 7 };
+    addProcess(tree, { ...modprobe, command: "modprobe", state: "D", open: [] });
+    kernel.faults = { hangs: ({ call }) => call === "program" };
+    const hung = await bench.settled(driver.load());
+    assert.ok(!hung.ok && hung.error.verdict === "hung");
+    assert.deepEqual([hung.error.stepPid, hung.error.stepStartTicks], [80_000, 7]);
+    // SIGKILL ends the step's process, and not the modprobe in the driver's probe of die 0.
+    tree.remove("proc/70001");
+    bindInTree(tree, addressOf(0), "nvidia");
+    kernel.faults = {};
+    await bench.settled(driver.restore(0));
+    assert.deepEqual(bench.overrides(), [null, BLOCKED, BLOCKED], "it would probe them next");
+    assert.match(bench.log.join("\n"), /0000:07:00.0: driver_override is left .* pid 80000 still/);
+    assert.ok(!driver.isBound(0), "a link proves nothing while its probe hangs");
+    const before = kernel.steps.length;
+    bench.occupant = 1;
+    for (const step of [driver.blockAllExcept, driver.unblock]) {
+      await bench.fails(step(1), "hung", /pid 80000 still hangs in loading nvidia/);
+    }
+    await bench.fails(driver.load(), "hung", /pid 80000 still hangs in loading/);
+    assert.equal(kernel.steps.length, before, "nothing is written behind it");
+
+    // Its end, without a driver: an unrelated process has its number.
+    addProcess(tree, { pid: 80_000, command: "cron", startTicks: 9000, open: [] });
+    tree.remove(`sys/bus/pci/devices/${addressOf(0)}/driver`);
+    await bench.succeeds(driver.blockAllExcept(1));
+    assert.deepEqual(bench.overrides(), [BLOCKED, null, BLOCKED]);
+  });
+});
+
+for (const state of ["live", "coming", null]) {
+  test(`a load that was refused lifts blocks only without a driver (${state})`, async () => {
+    await withBench(async (bench) => {
+      await bench.succeeds(bench.driver.blockAllExcept(0));
+      if (state === null) bench.modprobe(COMPLAINING);
+      else bench.loaded().tree.write("sys/module/nvidia/initstate", `${state}\n`);
+      const told = /did not take|coming all this time|ended with code 1/;
+      await bench.fails(bench.driver.load(), "refused", told);
+      await bench.settled(bench.driver.restore(0));
+      const kept = state === null ? null : BLOCKED;
+      assert.deepEqual(bench.overrides(), [null, kept, kept]);
+      const log = bench.log.join("\n");
+      if (state === null) assert.match(log, /die 0: driver_override put back as it was/);
+      else assert.match(log, /0000:06:00.0: driver_override is left .* nvidia is (live|coming)/);
+    });
+  });
+}
+
 test("a write that fails half-way is undone, in reverse, and names what to do", async () => {
   await withBench(async (bench) => {
     bench.kernel.faults = {

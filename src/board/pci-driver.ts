@@ -16,7 +16,7 @@ import {
 import { describeHolders, findHolders, type DieHolder } from "./holders.ts";
 import { readDriver } from "./pci-function.ts";
 import { askPresence, type PresenceTools } from "./presence.ts";
-import { isProcessAlive } from "./process-state.ts";
+import { isProcessAlive, type ProcessId } from "./process-state.ts";
 import { loadModule, moduleState } from "./module-load.ts";
 import type { StepRunner } from "./step-runner.ts";
 
@@ -65,7 +65,9 @@ class PciDriver {
   /** What each die's bring-up step has written, in order, until that step has worked out. */
   readonly #changes = new Map<number, OverrideChange[]>();
   /** Dies on which a step hung, and the process that still hangs in it. */
-  readonly #hung = new Map<number, number>();
+  readonly #hung = new Map<number, ProcessId>();
+  /** The process that hangs in loading the driver: all dies are its to probe, one by one. */
+  #hungLoad: ProcessId | null = null;
   readonly inTurn = this.#turn.run;
 
   constructor(options: PciDriverOptions) {
@@ -83,6 +85,8 @@ class PciDriver {
     this.#changes.set(die, []);
     const found = this.#find(die);
     if (found === null) return noSuchDie(die);
+    const loading = this.#stuckLoad();
+    if (loading !== null) return err(loading);
     const opened = await this.#open(found);
     if (!opened.ok) return opened;
     for (const each of this.#options.dies()) {
@@ -125,7 +129,10 @@ class PciDriver {
 
   async load(): Promise<StepOutcome<void>> {
     const die = this.#dieInWindow();
+    const loading = this.#stuckLoad();
+    if (loading !== null) return err(loading);
     const loaded = await loadModule(NVIDIA, this.#options);
+    if (!loaded.ok) this.#hungLoad = processOf(loaded.error);
     // The one die that is not blocked is the one in whose probe it hangs.
     if (!loaded.ok) return die === null ? loaded : this.#noteHang(die.die, loaded);
     if (die === null || this.#driverOf(die.address) === NVIDIA) {
@@ -144,7 +151,9 @@ class PciDriver {
   async unblock(die: number): Promise<StepOutcome<void>> {
     this.#changes.set(die, []);
     const found = this.#find(die);
-    return found === null ? noSuchDie(die) : this.#open(found);
+    if (found === null) return noSuchDie(die);
+    const loading = this.#stuckLoad();
+    return loading === null ? this.#open(found) : err(loading);
   }
 
   async bind(die: number): Promise<StepOutcome<void>> {
@@ -241,19 +250,45 @@ class PciDriver {
     return pid === ownerPid || parentPid === ownerPid;
   }
 
-  /** Undoes what the die's failed step has written, the latest first. */
+  /**
+   * Undoes what the die's failed step has written, the latest first. A block is lifted only where
+   * no driver is there to probe the die, outside the window perhaps: not while the module is there
+   * or on its way, nor while its load hangs.
+   */
   async restore(die: number): Promise<void> {
+    const { log } = this.#options;
     const changes = this.#changes.get(die) ?? [];
     this.#changes.delete(die);
+    if (changes.length === 0) return;
+    let isAll = true;
     for (const { name, before } of changes.reverse()) {
-      const of = this.#options.dies().find(({ address }) => address === name);
-      const stuck = of === undefined ? null : this.#stuckOn(of);
-      const undone =
-        stuck === null ? await writeOverride(this.#overrides(), name, before) : err(stuck);
-      if (undone.ok) continue;
-      if (of !== undefined) this.#noteHang(of.die, undone);
-      this.#options.log(` ${name}: driver_override is left as it is: ${undone.error.message}`);
+      const kept = before === BLOCKED_OVERRIDE ? null : this.#whyBlocked(die, name);
+      const undone = kept === null ? await this.#undo(name, before) : kept;
+      if (undone === null) continue;
+      isAll = false;
+      log(` ${name}: driver_override is left as it is: ${undone}`);
     }
+    if (isAll) log(` die ${die}: driver_override put back as it was`);
+  }
+
+  /** Writes what was there; what is in the way of that, or null. */
+  async #undo(name: string, before: OverrideChange["before"]): Promise<string | null> {
+    const of = this.#options.dies().find(({ address }) => address === name);
+    const stuck = of === undefined ? null : this.#stuckOn(of);
+    if (stuck !== null) return stuck.message;
+    const undone = await writeOverride(this.#overrides(), name, before);
+    if (undone.ok) return null;
+    if (of !== undefined) this.#noteHang(of.die, undone);
+    return undone.error.message;
+  }
+
+  /** Why that function stays blocked after a bring-up of the die failed; null: it need not. */
+  #whyBlocked(die: number, name: string): string | null {
+    if (this.#find(die)?.address === name) return null;
+    const loading = this.#stuckLoad();
+    if (loading !== null) return loading.message;
+    const state = moduleState(this.#options.root, NVIDIA);
+    return state === null ? null : `${NVIDIA} is ${state} and would probe the die`;
   }
 
   #overrides(): OverrideTools {
@@ -276,22 +311,46 @@ class PciDriver {
 
   /** Remembers which process hangs with the die: the next step on it would hang behind it. */
   #noteHang<T>(die: number, outcome: StepOutcome<T>): StepOutcome<T> {
-    const pid = outcome.ok ? undefined : outcome.error.stepPid;
-    if (pid !== undefined) this.#hung.set(die, pid);
+    const process = outcome.ok ? null : processOf(outcome.error);
+    if (process !== null) this.#hung.set(die, process);
     return outcome;
   }
 
   #stuckOn(die: BoardDie): BoardFailure | null {
-    const pid = this.#hung.get(die.die);
-    if (pid === undefined) return null;
-    if (!isProcessAlive(this.#options.root, pid)) {
-      this.#hung.delete(die.die);
-      return null;
+    const process = this.#hung.get(die.die);
+    if (process === undefined) return null;
+    if (this.#isAlive(process)) {
+      return stillHangs(process, `an earlier step on ${die.address}, and has its lock`);
     }
-    const message = `pid ${pid} still hangs in an earlier step on ${die.address}, and has its lock`;
-    return { verdict: "hung", call: "wait", message, stepPid: pid };
+    this.#hung.delete(die.die);
+    return null;
+  }
+
+  #stuckLoad(): BoardFailure | null {
+    const process = this.#hungLoad;
+    if (process === null) return null;
+    if (this.#isAlive(process)) {
+      return stillHangs(process, `loading ${NVIDIA}, and would probe each die that is let go`);
+    }
+    this.#hungLoad = null;
+    return null;
+  }
+
+  #isAlive({ pid, startTicks }: ProcessId): boolean {
+    return isProcessAlive(this.#options.root, pid, startTicks);
   }
 }
+
+const processOf = ({ stepPid, stepStartTicks = 0 }: BoardFailure): ProcessId | null =>
+  stepPid === undefined ? null : { pid: stepPid, startTicks: stepStartTicks };
+
+const stillHangs = ({ pid, startTicks }: ProcessId, where: string): BoardFailure => ({
+  verdict: "hung",
+  call: "wait",
+  message: `pid ${pid} still hangs in ${where}`,
+  stepPid: pid,
+  stepStartTicks: startTicks,
+});
 
 const noSuchDie = (die: number): StepOutcome<never> =>
   refused("driver", `the board has no die ${die}`);

@@ -37,6 +37,9 @@ const CALLS: Readonly<Partial<Record<SimStepName, string>>> = {
 /** Process ids of simulated steps that hang; each die has one at a time. Beyond Linux's own. */
 const FIRST_STEP_PID = 2 ** 22;
 
+/** The process that is stuck in a step on that die. */
+export const stepPidOf = (die: number): number => FIRST_STEP_PID + die;
+
 /** The die in whose hanging step that process is stuck; null where it is none of those. */
 export const dieOfStepPid = (pid: number): number | null =>
   pid >= FIRST_STEP_PID ? pid - FIRST_STEP_PID : null;
@@ -56,7 +59,7 @@ function resultOf(
       return err({ verdict: outcome.kind, call, message: outcome.reason });
     case "hung": {
       const message = "it did not come back in time; the process that took it is left to itself";
-      return err({ verdict: "hung", call, message, stepPid: FIRST_STEP_PID + die });
+      return err({ verdict: "hung", call, message, stepPid: stepPidOf(die) });
     }
   }
 }

@@ -1,8 +1,8 @@
 /** NVIDIA's driver and sysfs of a simulated machine, as one owner sees them. */
-import { ok } from "../base/mod.ts";
-import type { DriverBinding } from "./board.ts";
+import { err, ok } from "../base/mod.ts";
+import type { BoardFailure, DriverBinding } from "./board.ts";
 import { BLOCKED_OVERRIDE } from "./driver-override.ts";
-import type { SimBoardTools } from "./sim-board.ts";
+import { stepPidOf, type SimBoardTools } from "./sim-board.ts";
 import { SIM_STEP_DONE, type SimMachine, type SimStepOutcome } from "./sim-machine.ts";
 
 const done = (): SimStepOutcome => SIM_STEP_DONE;
@@ -15,11 +15,21 @@ export const overridesOf = (machine: SimMachine): readonly (string | null)[] =>
 export function createSimDriver({ machine, step }: SimBoardTools): DriverBinding {
   /** What the overrides were before each die's latest attempt. */
   const before = new Map<number, readonly (string | null)[]>();
+  /** The die in whose probe our load hangs. */
+  let hungLoad: number | null = null;
+  const stuckLoad = (): BoardFailure | null => {
+    if (hungLoad === null || !machine.has("hang", hungLoad)) return null;
+    const message = "an earlier load of nvidia hangs still, and would probe each die let go";
+    return { verdict: "hung", call: "wait", message, stepPid: stepPidOf(hungLoad) };
+  };
   return {
     isLoaded: () => machine.isLoaded,
     isBound: (die) => machine.dieOf(die).isBound,
-    blockAllExcept: (die) =>
-      step("block", die, {
+    blockAllExcept: async (die) => {
+      before.delete(die);
+      const stuck = stuckLoad();
+      if (stuck !== null) return err(stuck);
+      return step("block", die, {
         begin: () => {
           before.set(die, overridesOf(machine));
           for (const other of machine.dies) {
@@ -28,8 +38,9 @@ export function createSimDriver({ machine, step }: SimBoardTools): DriverBinding
           }
         },
         action: done,
-      }),
-    load: () => {
+      });
+    },
+    load: async () => {
       // What loads the driver is for the one die that is not blocked.
       const open = machine.dies.filter(({ override }) => override === null);
       const begin = (): void => {
@@ -37,7 +48,10 @@ export function createSimDriver({ machine, step }: SimBoardTools): DriverBinding
         if (open.length !== 1)
           machine.violate(3, `nvidia is loaded while ${open.length} dies are open to it`);
       };
-      return step("modprobe", open[0]?.die ?? 0, { begin, action: () => load(machine) });
+      const die = open[0]?.die ?? 0;
+      const loaded = await step("modprobe", die, { begin, action: () => load(machine) });
+      if (!loaded.ok && loaded.error.verdict === "hung") hungLoad = die;
+      return loaded;
     },
     unblock: (die) =>
       step("unblock", die, {
@@ -59,13 +73,21 @@ export function createSimDriver({ machine, step }: SimBoardTools): DriverBinding
     },
     holders: () => Promise.resolve([]),
     restore: (die) => {
-      const overrides = before.get(die);
-      if (overrides !== undefined && !machine.dieOf(die).isBound)
-        for (const [other, override] of overrides.entries())
-          machine.dieOf(other).override = override;
+      // A driver that is there, or on its way, would probe a die that is let go.
+      const mayLift = !machine.isLoaded && stuckLoad() === null;
+      restore({ machine, die, mayLift }, before.get(die));
       return Promise.resolve();
     },
   };
+}
+
+function restore(
+  { machine, die, mayLift }: { machine: SimMachine; die: number; mayLift: boolean },
+  overrides: readonly (string | null)[] | undefined,
+): void {
+  if (overrides === undefined || machine.dieOf(die).isBound) return;
+  for (const [other, override] of overrides.entries())
+    if (other === die || override !== null || mayLift) machine.dieOf(other).override = override;
 }
 
 function checkBind(machine: SimMachine, die: number): void {

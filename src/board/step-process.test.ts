@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../base/mod.ts";
-import { isProcessAlive } from "./process-state.ts";
+import { isProcessAlive, readProcess } from "./process-state.ts";
 import { createStepLauncher } from "./step-process.ts";
 import { createStepRunner, type StepRunner } from "./step-runner.ts";
 import { addFunction, createSysTree } from "./testing.ts";
@@ -97,7 +97,7 @@ test("a step that hangs is left behind by name, and the next has a new process",
   assert.ok(pid !== null);
   const stuck = await runner.run("write", { path: "fifo", text: "x" }, 300);
   assert.ok(!stuck.ok && stuck.error.kind === "hung");
-  assert.equal(stuck.error.pid, pid);
+  assert.equal(stuck.error.stuck?.pid, pid);
   assert.match(stuck.error.message, /^write did not come back within 300 ms and is left behind: /);
   assert.match(stuck.error.message, new RegExp(`pid ${pid} \\(\\S+\\), state S`));
   await untilGone(pid);
@@ -115,6 +115,25 @@ test("what a step has started is named, and ended with it", async () => {
   const sleeper = /pid (\d+) \(sleep\), state S/.exec(stuck.error.message)?.[1];
   assert.ok(sleeper !== undefined, stuck.error.message);
   await untilGone(Number(sleeper));
+});
+
+test("a step is stuck as long as anything that it started lives, though it has ended", async () => {
+  const runner = newRunner();
+  assert.ok((await runner.run("read", { path: "sys/attribute" }, LONG_MS)).ok);
+  const pid = runner.pid();
+  assert.ok(pid !== null);
+  // Out of reach of our signal, as a modprobe is that sits in the kernel.
+  const args = ["-c", "setsid sleep 600 & wait"];
+  const hung = await runner.run("program", { path: "/bin/sh", args }, 2000);
+  assert.ok(!hung.ok && hung.error.kind === "hung" && hung.error.stuck !== null);
+  const { stuck } = hung.error;
+  await untilGone(pid);
+  assert.equal(readProcess("/", stuck.pid)?.command, "sleep");
+  assert.ok(isProcessAlive("/", stuck.pid, stuck.startTicks));
+  assert.deepEqual(runner.stuckPids(), [stuck.pid]);
+  process.kill(stuck.pid, "SIGKILL");
+  await untilGone(stuck.pid);
+  assert.deepEqual(runner.stuckPids(), []);
 });
 
 test("an idle process ends, and so does one whose owner is gone", async () => {

@@ -34,7 +34,7 @@ export type SlotQuery = {
   readonly dieCount: number;
   /** Null where the slot is free. */
   readonly occupant: number | null;
-  /** Who acquired it; null where nobody is known. */
+  /** Who acquired it; null: nobody is known. 0 or less: it lives and has no number here. */
   readonly holderPid: number | null;
   readonly acquires: string;
 };

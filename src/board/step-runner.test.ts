@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { VirtualClock } from "../base/mod.ts";
 import { createStepRunner, type StepRunner } from "./step-runner.ts";
 import { createTreeKernel, type TreeKernel } from "./testing-kernel.ts";
-import { createSysTree, type SysTree } from "./testing.ts";
+import { addProcess, createSysTree, type SysTree } from "./testing.ts";
 
 type Bench = {
   readonly tree: SysTree;
@@ -80,6 +80,23 @@ test("no more processes are left behind than a few, until some of them are gone"
     assert.equal(kernel.counts.launched, 8);
     tree.remove("proc/70003");
     assert.ok((await settled(runner.run("read", { path: "file" }, 10))).ok);
+  });
+});
+
+test("a program that hangs counts as stuck after its step process has ended", async () => {
+  await withBench(async ({ tree, kernel, runner, settled }) => {
+    kernel.faults = { hangs: ({ body }) => isStuck(body) };
+    addProcess(tree, { pid: 70_001, command: "node", startTicks: 900, open: [] });
+    const modprobe = { pid: 80_000, parentPid: 70_001, session: 70_001, startTicks: 901 };
+    addProcess(tree, { ...modprobe, command: "modprobe", state: "D", open: [] });
+    const hung = await settled(runner.run("read", { path: "stuck" }, 10));
+    assert.ok(!hung.ok && hung.error.kind === "hung");
+    assert.deepEqual(hung.error.stuck, { pid: 80_000, startTicks: 901 });
+    // What is in the middle of a call of the kernel outlives SIGKILL, and its parent.
+    tree.remove("proc/70001");
+    assert.deepEqual(runner.stuckPids(), [80_000]);
+    addProcess(tree, { pid: 80_000, command: "cron", startTicks: 5000, open: [] });
+    assert.deepEqual(runner.stuckPids(), [], "its number is another's by now");
   });
 });
 

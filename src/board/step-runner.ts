@@ -4,7 +4,13 @@
  * call of the kernel nothing can end it; the next step gets a new one.
  */
 import { createMutex, err, ok, type EventClock, type Result } from "../base/mod.ts";
-import { describeProcess, isProcessAlive } from "./process-state.ts";
+import {
+  describeProcess,
+  isProcessAlive,
+  readFamily,
+  stuckOne,
+  type ProcessId,
+} from "./process-state.ts";
 import type { StepAnswer, StepCall, StepCalls, StepError, StepQuestion } from "./step-protocol.ts";
 
 /** A running step process, as the operating system shows it. */
@@ -27,7 +33,8 @@ export type StepLauncher = () => StepTransport;
 /** Why a step has no answer. What it did is not known where it hung or its process ended. */
 export type StepFailure =
   | ({ readonly kind: "failed" } & StepError)
-  | { readonly kind: "hung"; readonly message: string; readonly pid: number | null }
+  /** `stuck`: the process in which it hangs, which may be one that the step has started. */
+  | { readonly kind: "hung"; readonly message: string; readonly stuck: ProcessId | null }
   | { readonly kind: "ended"; readonly message: string };
 
 export type StepRunner = {
@@ -38,6 +45,8 @@ export type StepRunner = {
   ) => Promise<Result<StepCalls[K]["reply"], StepFailure>>;
   /** The process that takes the steps now. */
   readonly pid: () => number | null;
+  /** One process of each step that was left behind and still has some. */
+  readonly stuckPids: () => readonly number[];
   /** Ends it. A step in flight fails, and every later one. */
   readonly end: () => void;
 };
@@ -70,6 +79,7 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
   return {
     run: (call, body, timeoutMs) => runner.run(call, body, timeoutMs) as never,
     pid: () => runner.pid,
+    stuckPids: () => runner.stuckPids(),
     end: () => runner.end(),
   };
 }
@@ -77,7 +87,8 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
 class Runner {
   readonly #options: StepRunnerOptions;
   readonly #turn = createMutex();
-  readonly #stuck = new Set<number>();
+  /** Of each step that was left behind: its process, and all that had come from it. */
+  readonly #stuck = new Map<number, readonly ProcessId[]>();
   #transport: StepTransport | null = null;
   /** Resolves once the process takes questions. */
   #whenReady: () => void = () => undefined;
@@ -98,7 +109,7 @@ class Runner {
   run(call: StepCall, body: unknown, timeoutMs: number): Promise<PendingAnswer> {
     return this.#turn.run(async () => {
       if (this.#hasEnded) return err({ kind: "ended", message: `${call}: we are leaving` });
-      const stuck = this.#stuckNow();
+      const stuck = this.stuckPids();
       if (stuck.length >= STUCK_MAX) return err(tooManyStuck(stuck));
       this.#stopIdle();
       const answer = await this.#ask(
@@ -180,18 +191,30 @@ class Runner {
     const { pid } = transport;
     // Looked at first: what is told is where it hung, not how it was ended.
     const who = pid === null ? "its process" : describeProcess(root, pid);
+    const family = pid === null ? [] : readFamily(root, pid);
     transport.abandon();
     this.#transport = null;
-    if (pid !== null) this.#stuck.add(pid);
+    if (pid !== null) {
+      // What was started between the two looks has the signal too, and starts nothing more.
+      const late = readFamily(root, pid).filter((each) => !family.some((one) => isSame(one, each)));
+      this.#stuck.set(pid, [...family, ...late]);
+    }
     const message = `${call} did not come back within ${timeoutMs} ms and is left behind: ${who}`;
-    return { kind: "hung", message, pid };
+    const stuck = stuckOne(family) ?? (pid === null ? null : { pid, startTicks: 0 });
+    if (stuck === null) return { kind: "hung", message, stuck };
+    return { kind: "hung", message, stuck: { pid: stuck.pid, startTicks: stuck.startTicks } };
   }
 
-  /** The processes left behind that are still there. */
-  #stuckNow(): readonly number[] {
-    for (const pid of this.#stuck)
-      if (!isProcessAlive(this.#options.root, pid)) this.#stuck.delete(pid);
-    return [...this.#stuck];
+  /**
+   * The processes left behind that are still there. The step's own ends at once by SIGKILL; what
+   * sits in the kernel is often the program that it has started.
+   */
+  stuckPids(): readonly number[] {
+    const { root } = this.#options;
+    const isAlive = ({ pid, startTicks }: ProcessId): boolean =>
+      isProcessAlive(root, pid, startTicks);
+    for (const [pid, family] of this.#stuck) if (!family.some(isAlive)) this.#stuck.delete(pid);
+    return [...this.#stuck.values()].flatMap((family) => family.find(isAlive)?.pid ?? []);
   }
 
   #endWhenIdle(): void {
@@ -205,6 +228,9 @@ class Runner {
     });
   }
 }
+
+const isSame = (one: ProcessId, other: ProcessId): boolean =>
+  one.pid === other.pid && one.startTicks === other.startTicks;
 
 const tooManyStuck = (pids: readonly number[]): StepFailure => ({
   kind: "failed",

@@ -95,6 +95,10 @@ export type TreeProcess = {
   readonly pid: number;
   readonly command: string;
   readonly parentPid?: number;
+  /** Its own where it is left out. */
+  readonly session?: number;
+  /** In clock ticks since the machine was started; 0 where it is left out. */
+  readonly startTicks?: number;
   /** As proc(5) has it; `S` where it is left out. */
   readonly state?: string;
   /** What it has open. */
@@ -103,11 +107,15 @@ export type TreeProcess = {
   readonly threads?: Readonly<Record<number, string>>;
 };
 
+/** From the terminal, field 7 of proc(5)'s stat, to the one before the start, field 22. */
+const FIELDS_BETWEEN = 15;
+
 /** A process as /proc shows it. */
 export function addProcess(tree: SysTree, given: TreeProcess): void {
-  const { pid, command, parentPid = 1, state = "S" } = given;
+  const { pid, command, parentPid = 1, state = "S", session = pid, startTicks = 0 } = given;
+  const between = "0 ".repeat(FIELDS_BETWEEN);
   const stat = (id: number, itsState: string): string =>
-    `${id} (${command}) ${itsState} ${parentPid} ${pid} ${pid} 0 -1\n`;
+    `${id} (${command}) ${itsState} ${parentPid} ${session} ${session} ${between}${startTicks} 0\n`;
   tree.write(`proc/${pid}/stat`, stat(pid, state));
   tree.write(`proc/${pid}/task/${pid}/stat`, stat(pid, state));
   for (const [thread, its] of Object.entries(given.threads ?? {})) {

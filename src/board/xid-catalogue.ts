@@ -14,7 +14,17 @@ export type XidClass = "application" | "die" | "board" | "notice";
 
 /** What to do about it, in one of a few ways. */
 export type XidMend =
-  "none" | "again" | "program" | "reset" | "restart" | "power" | "link" | "update" | "watch";
+  | "none"
+  | "again"
+  | "guest"
+  | "cause"
+  | "program"
+  | "reset"
+  | "restart"
+  | "power"
+  | "link"
+  | "update"
+  | "watch";
 
 export type Xid = {
   readonly number: number;
@@ -28,6 +38,8 @@ export type Xid = {
 const MENDS: Readonly<Record<XidMend, string>> = {
   none: "nothing to do",
   again: "run the work again; where it comes back with other programs too, suspect the die",
+  guest: "restart the machine; in a virtual machine, that one",
+  cause: "look for another Xid at that time, of this die or of the one at the link's other end",
   program: "look for a wrong access or a wrong launch in the program that ran",
   reset: "reset the die or restart the machine; where it comes back, have the board replaced",
   restart: "restart the machine, from power off; check seating, power and cooling of the board",
@@ -104,21 +116,22 @@ const RECENT: readonly Row[] = [
   [106, "SMBPBI_TEST_MESSAGE", "test message", "notice", "none"],
   [107, "SMBPBI_TEST_MESSAGE_SILENT", "test message", "notice", "none"],
   [108, "NVLINK_REMOTE_TRANSLATION_ERROR", "a remote address fault", "application", "program"],
-  [109, "CTXSW_TIMEOUT_ERROR", "context switch timeout", "application", "again"],
+  // NVIDIA's table asks for a reset; the die's own answer to a probe decides here.
+  [109, "CTXSW_TIMEOUT_ERROR", "context switch timeout", "application", "reset"],
   [110, "SEC_FAULT_ERROR", "security fault", "die", "reset"],
   [119, "GSP_RPC_TIMEOUT", "the die's system processor does not answer", "die", "reset"],
   [120, "GSP_ERROR", "error in the die's system processor", "die", "reset"],
-  [121, "C2C_ERROR", "chip-to-chip link error", "board", "link"],
+  [121, "C2C_ERROR", "chip-to-chip link error, corrected", "notice", "none"],
   [122, "SPI_PMU_RPC_READ_FAIL", "its flash cannot be read", "die", "reset"],
   [123, "SPI_PMU_RPC_WRITE_FAIL", "its flash cannot be written", "die", "reset"],
   [124, "SPI_PMU_RPC_ERASE_FAIL", "its flash cannot be erased", "die", "reset"],
   [125, "INFOROM_FS_ERROR", "the InfoROM cannot be read", "die", "reset"],
   [136, "ALI_TRAINING_FAIL", "a link does not train", "board", "link"],
-  [137, "NVLINK_PRIV_ERR", "an access over NVLink was refused", "application", "program"],
+  [137, "NVLINK_PRIV_ERR", "a fault of a die that NVLink told of", "application", "cause"],
   [140, "UNRECOVERABLE_ECC_ERROR_ESCAPE", "unrecovered ECC error", "die", "reset"],
   [141, "FAST_PATH_ERROR", "fault on CUDA's fast path", "application", "again"],
   [143, "GPU_INIT_ERROR", "the die does not initialise", "die", "reset"],
-  [151, "KEY_ROTATION_ERROR", "a key was not changed in time", "application", "again"],
+  [151, "KEY_ROTATION_ERROR", "a key was not changed in time", "die", "guest"],
   [154, "GPU_RECOVERY_ACTION_CHANGED", "says what another Xid asks for", "notice", "none"],
   [155, "NVLINK_SW_DEFINED_ERROR", "NVLink error", "board", "link"],
   [156, "RESOURCE_RETIREMENT_EVENT", "a part of the die is retired", "die", "reset"],
@@ -189,9 +202,27 @@ export const XIDS: ReadonlyMap<number, Xid> = new Map(
     ]),
 );
 
-/** The Xid of that number; one that we do not know may be anything, so that its die is asked. */
-export function xidOf(number: number): Xid {
+/** Says what the driver asks for from now on; the line has it, and the number does not. */
+const RECOVERY_CHANGED = 154;
+
+/** `GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)`. */
+const RECOVERY_ACTION = /recovery action.*\bto\s+0x[0-9a-f]+\s*\(([^)]*)\)/is;
+
+/**
+ * The Xid of that number; one that we do not know may be anything, so that its die is asked. With
+ * the line's text, what that line asks for.
+ */
+export function xidOf(number: number, text = ""): Xid {
   const known = XIDS.get(number);
+  const action = number === RECOVERY_CHANGED ? RECOVERY_ACTION.exec(text)?.[1] : undefined;
+  if (known !== undefined && action !== undefined) return recoveryOf(known, action);
   if (known !== undefined) return known;
   return { number, name: "UNKNOWN", meaning: "not in our catalogue", class: "die", mend: "again" };
+}
+
+/** None, GPU Reset Required, Node Reboot Required, Drain P2P, Drain and Reset. */
+function recoveryOf(known: Xid, action: string): Xid {
+  const asked = { ...known, meaning: `the driver asks for: ${action}` };
+  if (/^\s*none\b/i.test(action)) return asked;
+  return { ...asked, class: "die", mend: /reboot/i.test(action) ? "restart" : "reset" };
 }

@@ -114,6 +114,20 @@ const CASES: readonly (readonly [string, readonly string[], readonly string[]])[
     ["NVRM: The NVIDIA probe routine failed for 1 device(s)."],
     ["null init_failed null"],
   ],
+  [
+    "a probe, after lines that name a die",
+    [
+      `NVRM: GPU at PCI:0000:06:00: ${UUID}`,
+      "NVRM: Xid (PCI:0000:06:00): 31, pid=1, name=a",
+      "NVRM: The NVIDIA probe routine failed for 1 device(s).",
+    ],
+    ["1 xid 31", "null init_failed null"],
+  ],
+  [
+    "a start that fails, after another die's UUID",
+    [`NVRM: GPU at PCI:0000:06:00: ${UUID}`, "NVRM: RmInitAdapter failed! (0x30:0xffff:660)"],
+    ["null init_failed null"],
+  ],
   ["the driver's greeting", ["NVRM: loading NVIDIA UNIX x86_64 Kernel Module  470.256.02"], []],
   ["another program's words", ["myapp: the Xid was 79; GPU has fallen off the table"], []],
   ["somebody else's bus", ["usb 1-1: it has fallen off the bus"], []],
@@ -172,6 +186,22 @@ test("xid: a long line costs no long time", () => {
     scanner.push(`NVRM: ${piece.repeat(2_000)}`);
   }
   assert.ok(performance.now() - startMs < 2_000);
+});
+
+test("the catalogue: Xid 154 asks for what its line says", () => {
+  const line = (action: string): string =>
+    `Xid (PCI:0000:05:00): 154, GPU recovery action changed from 0x0 (None) to ${action}`;
+  for (const [action, kind, mend] of [
+    ["0x0 (None)", "notice", "none"],
+    ["0x1 (GPU Reset Required)", "die", "reset"],
+    ["0x2 (Node Reboot Required)", "die", "restart"],
+    ["0x4 (Drain and Reset)", "die", "reset"],
+    ["something new", "notice", "none"],
+  ] as const) {
+    const xid = xidOf(154, line(action));
+    assert.deepEqual([xid.class, xid.mend], [kind, mend], action);
+  }
+  assert.equal(xidOf(31, line("0x2 (Node Reboot Required)")).class, "application");
 });
 
 test("the catalogue: application errors are told from those of the die", () => {

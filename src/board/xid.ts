@@ -45,6 +45,7 @@ const UUID_LINE = new RegExp(`GPU at ${ADDRESS}:\\s*${UUID}`, "i");
 const NAMED_DIE = new RegExp(`GPU (?:at )?${ADDRESS}`, "i");
 const OFF_BUS = /fallen off the bus/i;
 const INIT_FAILED = /RmInitAdapter failed|rm_init_adapter failed|probe routine failed/i;
+const COUNTS_DIES = /probe routine failed for \d+ device/i;
 /** Whose lines we read; nouveau and others have a language of their own. */
 const OURS = /NVRM|\bXid\b/;
 
@@ -68,14 +69,20 @@ export class XidScanner {
     const text = this.#join(line);
     if (text === null) return [];
     const known = UUID_LINE.exec(text);
-    if (known?.[1] !== undefined && known[2] !== undefined) this.#remember(known[2], known[1]);
-    const named = this.#nameIn(text);
     const xids = this.#xidsIn(text);
-    if (xids.length > 0) return xids;
+    if (known?.[1] !== undefined && known[2] !== undefined) this.#remember(known[2], known[1]);
+    // Either is a whole message: what comes after it is not of the die that it names.
+    if (known !== null || xids.length > 0) {
+      this.#named = null;
+      return xids;
+    }
+    const named = this.#nameIn(text);
     const kind = OFF_BUS.test(text) ? "off_bus" : INIT_FAILED.test(text) ? "init_failed" : null;
     if (kind === null || !OURS.test(text)) return [];
     this.#named = null;
-    return [{ kind, xid: null, address: named, uuid: null, text: clip(text) }];
+    // How many dies did not start, and not which.
+    const address = COUNTS_DIES.test(text) ? null : named;
+    return [{ kind, xid: null, address, uuid: null, text: clip(text) }];
   }
 
   /** The line, with what came before it; null where more is to come. */

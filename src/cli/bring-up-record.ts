@@ -1,7 +1,7 @@
 /** The bring-up journal of a state folder: what earlier owners left in it, and the one to go on. */
 import { join } from "node:path";
 import type { Log } from "../base/mod.ts";
-import type { SlotKind } from "../board/mod.ts";
+import { isProcessAlive, readProcess, type SlotKind } from "../board/mod.ts";
 import {
   adviceFor,
   countStrange,
@@ -41,7 +41,8 @@ export function openBringUpRecord(options: {
   for (const interruption of interruptions) log(interruptionLine(interruption));
   const unreadable = read.ok ? null : read.error;
   const wedges = new Wedges({ interruptions, unreadable, journalPath: path, isAlive, now });
-  const journal = openJournal({ path, now, bootId, slot });
+  const { startTicks = 0 } = readProcess("/", process.pid) ?? {};
+  const journal = openJournal({ path, now, bootId, slot, startTicks });
   if (journal.ok) return { journal: journal.value, wedges };
   log(`no bring-up journal, going on without: ${journal.error}; --state-dir names another folder`);
   return { journal: noJournal, wedges };
@@ -60,11 +61,15 @@ function interruptionLine({ line, how }: Interruption): string {
   return `journal: ${what}: ${HOW[how]}; ${adviceFor(step, how)}`;
 }
 
-/** True also for a process of another user, and for one that is stuck in the kernel. */
-function isAlive(pid: number): boolean {
+/**
+ * True also for a process of another user, and for one that is stuck in the kernel. One that was
+ * not started at `startTicks` only has the number of the process that is asked for.
+ */
+function isAlive(pid: number, startTicks = 0): boolean {
   try {
     process.kill(pid, 0);
-    return true;
+    // Where /proc hides it, its number is all that is known.
+    return readProcess("/", pid) === null || isProcessAlive("/", pid, startTicks);
   } catch (error) {
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }

@@ -8,7 +8,7 @@ import type { HostFailure } from "./frames.ts";
 import { describeStep, type BringUpStep, type Journal, type JournalEntry } from "./journal.ts";
 import { describeCause, type JobCause, type ModuleReference } from "./job.ts";
 import type { OwnerRefusal } from "./reports.ts";
-import { WEDGED_BEFORE, type Wedges } from "./wedge.ts";
+import { WEDGED_BEFORE, type StuckStep, type Wedges } from "./wedge.ts";
 
 /** A rung that failed. */
 export type BringUpFailure = {
@@ -48,6 +48,8 @@ export type RungTools = {
   readonly wedges: Wedges;
   /** Null where nobody watches: each rung is taken at once. */
   readonly pace: () => RungPace | null;
+  /** Asked right before a rung runs: why it must not, e.g. the window was lost; null: it may. */
+  readonly veto?: () => JobCause | null;
   /** Of the die; null where it is not known yet. */
   readonly addressOf: (die: number) => string | null;
 };
@@ -97,7 +99,8 @@ export async function rung<T>(
   tools.log(` ${name}: ${at.text ?? describeStep(step)}...`);
   await pace?.before();
   const startMs = tools.clock.nowMs();
-  const done = await action();
+  const veto = tools.veto?.() ?? null;
+  const done = veto === null ? await action() : err({ kind: "refused", cause: veto } as const);
   const elapsedMs = tools.clock.nowMs() - startMs;
   if (done.ok) {
     endInJournal(tools, { ...where, phase: "done" });
@@ -106,8 +109,7 @@ export async function rung<T>(
     return done;
   }
   const failure = failureOf(step, done.error);
-  const stepPid = "verdict" in done.error ? (done.error.stepPid ?? null) : null;
-  const outcome = noteFailure(tools, where, { failure, stepPid });
+  const outcome = noteFailure(tools, where, { failure, stuck: stuckIn(done.error) });
   pace?.after({ die, step, outcome, elapsedMs, detail: failure.cause.message });
   return err(failure);
 }
@@ -133,7 +135,7 @@ function endInJournal(tools: RungTools, entry: JournalEntry): void {
 function noteFailure(
   tools: RungTools,
   where: RungWhere,
-  { failure, stepPid }: { readonly failure: BringUpFailure; readonly stepPid: number | null },
+  { failure, stuck }: { readonly failure: BringUpFailure; readonly stuck: StuckStep | null },
 ): RungOutcome {
   const { die, step } = where;
   const { cause, verdict, kind } = failure;
@@ -143,12 +145,19 @@ function noteFailure(
     phase: "failed",
     detail: cause.message,
     ...(outcome === "refused" ? {} : { verdict: outcome }),
-    ...(stepPid === null ? {} : { stepPid }),
+    ...(stuck === null ? {} : { stepPid: stuck.pid }),
+    ...(stuck?.startTicks === undefined ? {} : { stepStartTicks: stuck.startTicks }),
   });
-  if (outcome === "hung") tools.wedges.hold(die, step, stepPid);
+  if (outcome === "hung") tools.wedges.hold(die, step, stuck);
   const how = outcome === "refused" ? "FAILED" : outcome.toUpperCase();
   tools.log(` die ${String(die)}: ${cause.call} ${how} (${cause.name}): ${cause.message}`);
   return outcome;
+}
+
+function stuckIn(error: HostFailure | BoardFailure): StuckStep | null {
+  if (!("verdict" in error) || error.stepPid === undefined) return null;
+  const { stepPid: pid, stepStartTicks: startTicks } = error;
+  return startTicks === undefined ? { pid } : { pid, startTicks };
 }
 
 /** Tells whoever watches of a rung that need not be climbed. */

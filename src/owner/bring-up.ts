@@ -63,10 +63,7 @@ async function bindAlone(tools: BringUpTools, die: number): Promise<Result<void,
     const done = await rung(tools, { die, step, text }, action);
     if (done.ok) continue;
     // Who ends a climb on purpose goes on from here later, and finds what was done.
-    if (done.error.cause.name !== STOPPED) {
-      await driver.restore(die);
-      tools.log(` die ${String(die)}: driver_override put back as it was`);
-    }
+    if (done.error.cause.name !== STOPPED) await driver.restore(die);
     return done;
   }
   return ok(undefined);

@@ -1,7 +1,13 @@
 /** Brings one die online: the ladder under a lease, and the die's state put right after it. */
 import { err, ok, type Result } from "../base/mod.ts";
 import { bindDie, makeResident, NO_ORDINAL } from "./bring-up.ts";
-import { refusalOf, rung, skipRung, type BringUpFailure } from "./bring-up-rung.ts";
+import {
+  refusalOf,
+  rung,
+  skipRung,
+  type BringUpFailure,
+  type BringUpTools,
+} from "./bring-up-rung.ts";
 import type { Die, Residence } from "./die.ts";
 import { HOST_REPLACED, type DieTable } from "./die-table.ts";
 import type { JobCause } from "./job.ts";
@@ -25,7 +31,7 @@ async function climbLeased(
   die: Die,
   lease: Lease,
 ): Promise<Result<void, BringUpFailure>> {
-  const { tools } = table;
+  const tools = leasedTools(table, lease);
   const { number } = die;
   if (lease.move === null) {
     const isDirect = table.options.board.slotKind === "direct";
@@ -40,12 +46,13 @@ async function climbLeased(
     die.keeper.endCondemned();
   }
   die.state = "in-slot";
-  const bound = await bindLeased(table, die);
+  const bound = await bindLeased(table, die, lease);
   if (!bound.ok) return bound;
+  if (!lease.isValid()) return err(lostMeanwhile(die));
   // Another request's bind may have failed while this one waited for its turn, and said so.
   if (stateOf(die) !== "in-slot") die.state = "in-slot";
   die.state = "bound";
-  const resident = await makeResidentCounted(table, die);
+  const resident = await makeResidentCounted(table, tools, die);
   if (!resident.ok) return resident;
   if (stateOf(die) !== "bound") return err(lostMeanwhile(die));
   die.residence = resident.value;
@@ -53,6 +60,19 @@ async function climbLeased(
   die.isReady = true;
   return ok(undefined);
 }
+
+const windowLost: JobCause = {
+  name: "window_lost",
+  code: 0,
+  call: "window",
+  message: "the window was lost under it, and shows no die that is known",
+};
+
+/** No rung is run once the window was lost: the die may not be behind it any more. */
+export const leasedTools = (table: DieTable, lease: Lease): BringUpTools => ({
+  ...table.tools,
+  veto: () => (lease.isValid() ? null : windowLost),
+});
 
 /** Read anew at each call: it changes while a climb waits. */
 const stateOf = (die: Die): DieState => die.state;
@@ -73,8 +93,12 @@ const lostMeanwhile = (die: Die): BringUpFailure => ({
  * Binds the die that is in the window. What is known of one that did not get to the driver depends
  * on how that ended. Preconditions: the caller has a lease on it.
  */
-export async function bindLeased(table: DieTable, die: Die): Promise<Result<void, BringUpFailure>> {
-  const bound = await bindDie(table.tools, die.number);
+export async function bindLeased(
+  table: DieTable,
+  die: Die,
+  lease: Lease,
+): Promise<Result<void, BringUpFailure>> {
+  const bound = await bindDie(leasedTools(table, lease), die.number);
   if (bound.ok) return bound;
   const { verdict, kind, cause } = bound.error;
   if (verdict === "hung" || kind === "lost") {
@@ -96,7 +120,7 @@ export async function bindAll(table: DieTable, numbers: readonly number[]): Prom
     if (!die.ok || board.driver.isBound(number)) continue;
     const lease = await table.lease(number);
     if (!lease.ok) continue;
-    await bindLeased(table, die.value);
+    await bindLeased(table, die.value, lease.value);
     lease.value.release();
   }
 }
@@ -104,27 +128,32 @@ export async function bindAll(table: DieTable, numbers: readonly number[]): Prom
 /** Makes the context, in a new die host where the one that there is cannot count the die. */
 async function makeResidentCounted(
   table: DieTable,
+  tools: BringUpTools,
   die: Die,
 ): Promise<Result<Residence, BringUpFailure>> {
   // A host that has counted devices before this die was bound will never count it; one that was
   // there before may be about it.
   const mayHaveCounted = die.keeper.current() !== null;
-  const first = await tryResident(table, die);
+  const first = await tryResident(table, tools, die);
   if (first.ok || first.error.cause.name !== NO_ORDINAL || !mayHaveCounted) return first;
-  const replaced = await replaceHost(table, die);
+  const replaced = await replaceHost(table, tools, die);
   if (!replaced.ok) return replaced.error === null ? first : err(replaced.error);
   die.state = "bound";
-  return tryResident(table, die);
+  return tryResident(table, tools, die);
 }
 
-async function tryResident(table: DieTable, die: Die): Promise<Result<Residence, BringUpFailure>> {
+async function tryResident(
+  table: DieTable,
+  tools: BringUpTools,
+  die: Die,
+): Promise<Result<Residence, BringUpFailure>> {
   // Binding may take long, and the owner may be gone by then: no host is to be started for it.
   if (table.gate.isLeaving) return err(leftFailure);
   const link = die.keeper.link();
-  const resident = await makeResident(table.tools, die, link);
+  const resident = await makeResident(tools, die, link);
   if (resident.ok) return resident;
   if (resident.error.kind === "lost") table.fail(die, link, resident.error.cause);
-  else die.state = "in-slot";
+  else if (stateOf(die) === "bound") die.state = "in-slot";
   return resident;
 }
 
@@ -134,6 +163,7 @@ async function tryResident(table: DieTable, die: Die): Promise<Result<Residence,
  */
 async function replaceHost(
   table: DieTable,
+  tools: BringUpTools,
   die: Die,
 ): Promise<Result<void, BringUpFailure | null>> {
   const { log, board } = table.options;
@@ -141,10 +171,14 @@ async function replaceHost(
   const others = table.dies().filter((each) => each !== die && each.keeper === keeper);
   const unread = unreadBeside(table, die);
   if (unread !== null) return err(unreadFailure(unread.number, "it must count this die"));
-  const scout = await rung(table.tools, { die: number, step: "initialise", text: SCOUT_TEXT }, () =>
+  const scout = await rung(tools, { die: number, step: "initialise", text: SCOUT_TEXT }, () =>
     keeper.scout(),
   );
   if (!scout.ok) return scout;
+  if (tools.veto?.() != null) {
+    scout.value.link.kill(windowLost);
+    return err(lostMeanwhile(die));
+  }
   if (board.ordinalOf(die.board, scout.value.devices) === null) {
     scout.value.link.kill(replacedCause(number));
     return err(null);

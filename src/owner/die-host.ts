@@ -54,8 +54,8 @@ export class DieHost {
   #opened: OpenedGpu | null = null;
   /** A job failed in a way after which the owner replaces this process. */
   #isCondemned = false;
-  /** The die that the window shows; undefined where every die is mapped. */
-  #windowDie: number | undefined = undefined;
+  /** The die that the window shows, null: none; undefined where every die is mapped. */
+  #windowDie: number | null | undefined = undefined;
 
   constructor(options: DieHostOptions) {
     this.#options = options;
@@ -156,7 +156,7 @@ export class DieHost {
     return ok({ device: context.value.device });
   }
 
-  #moveWindow(die: number): Result<object, JobCause> {
+  #moveWindow(die: number | null): Result<object, JobCause> {
     for (const [other, { queue }] of this.#dies) {
       invariant(!queue.isLocked(), `die ${String(other)} is idle when the window moves`);
     }

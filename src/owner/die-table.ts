@@ -294,7 +294,7 @@ export class DieTable {
     if (held !== undefined) return held;
     const keeper: HostKeeper = new HostKeeper({
       launch: this.options.launchHost,
-      windowDie: () => this.windows.ofGroup(group).state().occupant,
+      hasWindow: this.options.board.slotKind !== "direct",
       clock: this.options.clock,
       onDeath: (cause, pid) => this.#onHostDeath(keeper, cause, pid),
       onNote: (note) => {

@@ -38,8 +38,11 @@ export type HostCalls = {
     readonly request: { readonly die: number; readonly buffer: string; readonly bytes: number };
     readonly reply: { readonly address: string };
   };
-  /** The window shows this die now; no other die of this host may be touched until the next. */
-  readonly window: { readonly request: { readonly die: number }; readonly reply: object };
+  /**
+   * The window shows this die now, null: none; no other die of this host may be touched until the
+   * next.
+   */
+  readonly window: { readonly request: { readonly die: number | null }; readonly reply: object };
   /** Runs the probe kernel and checks its answer. */
   readonly probe: {
     readonly request: { readonly die: number; readonly module: ModuleReference };

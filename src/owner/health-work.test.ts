@@ -146,3 +146,40 @@ test("work on a die that cannot be asked is refused for that, and not for a loss
   bench.script.refusedCalls.clear();
   assert.ok((await bench.take(bench.owner.work(0, 3, 8))).ok);
 });
+
+test("a slot that is lost during a climb ends the climb before its next rung", async () => {
+  for (const lostAt of ["load-driver", "initialise", "context", "buffers"]) {
+    const bench = createBoardBench({ slot: "sim", dies: 2 });
+    const rungs = (): readonly string[] => {
+      const begun = bench.entries.filter(({ phase }) => phase === "done");
+      return begun.map(({ step }) => step);
+    };
+    const ladder = bench.owner.ladder({
+      until: "buffers",
+      pauseMs: 1000,
+      onRow: ({ step, outcome }) => {
+        if (step !== lostAt || outcome !== "done" || bench.script.occupant === null) return;
+        bench.script.occupant = null;
+        bench.emit({ die: 0, kind: "slot_lost", text: "the window shows no die" });
+      },
+    });
+    await bench.take(ladder);
+    const done = rungs();
+    const after = done.slice(done.indexOf(lostAt) + 1);
+    assert.equal(after[0] ?? "acquire", "acquire", `${lostAt}: ${after.join(", ")}`);
+    assert.ok((await bench.take(bench.owner.online(0))).ok);
+    assert.equal(bench.script.occupant, 0);
+    assert.equal((await dieOf(bench, 0)).ready, true);
+  }
+});
+
+test("a probe of the second die's rung ends with the window as well", async () => {
+  const bench = await benchWith("sim", [0]);
+  bench.script.onStep = (name) => {
+    if (name !== "bind 1") return;
+    bench.script.occupant = null;
+    bench.emit({ die: 1, kind: "slot_lost", text: "the window shows no die" });
+  };
+  const probe = await bench.take(bench.owner.probe(1));
+  assert.match(probe.ok ? "it went on" : probe.error.message, /window was lost/);
+});

@@ -215,7 +215,7 @@ export class Health {
     const name = event.kind === "xid" ? `xid ${String(event.xid)}` : event.kind;
     const isNew = this.#table.noteFault(named, name, event.text);
     if (isNew) this.#table.options.log(eventLine(event));
-    const kind = event.kind === "xid" ? xidOf(event.xid ?? -1).class : "die";
+    const kind = event.kind === "xid" ? xidOf(event.xid ?? -1, event.text).class : "die";
     if (kind === "application" || kind === "notice") return;
     // What names no die may be any of them: all are asked, and none is condemned by it.
     const concerned = named === null ? this.#table.dies() : [named];
@@ -247,13 +247,18 @@ export class Health {
     for (const group of new Set(dies.map(({ number }) => board.hostGroupOf(number)))) {
       this.#table.windows.ofGroup(group).forget();
       const lost = this.#table.dies().filter(({ number }) => board.hostGroupOf(number) === group);
-      for (const die of lost) if (die.isOnline) die.lose("lost", cause);
+      // One that comes up is lost as well: its climb ends before the next rung.
+      for (const die of lost) {
+        if (["in-slot", "bound", "online"].includes(die.state)) die.lose("lost", cause);
+      }
       const [keeper] = lost.map((die) => die.keeper);
       const link = keeper?.current() ?? null;
-      if (keeper === undefined || link === null) continue;
+      if (keeper === undefined) continue;
       // The end of a host touches its dies as well: a parked owner leaves that for later.
-      if (this.#mayTouch()) keeper.kill(link, cause);
-      else keeper.condemn(cause);
+      if (link !== null && this.#mayTouch()) keeper.kill(link, cause);
+      else if (link !== null) keeper.condemn(cause);
+      // Told last: a host that was at work is gone by now.
+      void keeper.tellWindow(null);
     }
   }
 }
@@ -269,7 +274,7 @@ function rightOf(
 function eventLine({ die, kind, xid, text }: BoardEvent): string {
   const whose = die === null ? "no die named" : `die ${String(die)}`;
   if (kind !== "xid" || xid === null) return ` ${whose}: ${kind}: ${text}`;
-  const { name, meaning, ...known } = xidOf(xid);
+  const { name, meaning, ...known } = xidOf(xid, text);
   const what = `xid ${String(xid)} (${name}, ${known.class}): ${meaning}`;
   return ` ${whose}: ${what}; ${mendOf({ name, meaning, ...known })}; ${text}`;
 }

@@ -8,8 +8,8 @@ import type { DieTeardown } from "./reports.ts";
 
 export type HostKeeperOptions = {
   readonly launch: HostLauncher;
-  /** The die in the window, which a new host must be told; null where all are mapped. */
-  readonly windowDie: () => number | null;
+  /** False where every die of the group is mapped. */
+  readonly hasWindow: boolean;
   readonly clock: EventClock;
   readonly onDeath: (cause: JobCause, pid: number | null) => void;
   /** A line that a host or its backend has to say; the same may come again. */
@@ -28,6 +28,8 @@ export class HostKeeper {
   /** Hosts whose process has not ended yet, the living one too. */
   readonly #running = new Set<HostLink>();
   #condemned: JobCause | null = null;
+  /** The die in the window, which a new host is told; null: none is. */
+  #windowDie: number | null = null;
 
   constructor(options: HostKeeperOptions) {
     this.#options = options;
@@ -92,9 +94,15 @@ export class HostKeeper {
   #adopt(link: HostLink): HostLink {
     this.#link = link;
     void link.died.then((cause) => this.#forget(link, cause));
-    const windowDie = this.#options.windowDie();
-    if (windowDie !== null) void link.call("window", { die: windowDie });
+    if (this.#options.hasWindow) void link.call("window", { die: this.#windowDie });
     return link;
+  }
+
+  /** The window shows this die now, null: none; tells the living host, and every later one. */
+  async tellWindow(die: number | null): Promise<void> {
+    if (!this.#options.hasWindow) return;
+    this.#windowDie = die;
+    await this.#link?.call("window", { die });
   }
 
   /** Opens the backend in `link`, once, and returns what devices it counts. */

@@ -209,7 +209,7 @@ export function openHostLink(transport: HostTransport, options: HostLinkOptions)
     call: (call, body) => {
       const answer = send(call, body, null);
       // A call on a die waits for the jobs that were given to the die before it.
-      const turn = ("die" in body ? turnOf(body.die) : null) ?? Promise.resolve();
+      const turn = turnOf("die" in body ? body.die : null) ?? Promise.resolve();
       const giveUp = (): void => kill(stuckCallCause(call));
       const watch = afterTurn(turn, () => clock.after(limitMs(call), giveUp));
       void answer.then(watch.cancel);
@@ -258,7 +258,7 @@ function createStarter(
 ): {
   readonly start: HostLink["start"];
   /** Settles once the jobs that the die has been given have ended; null where it has none. */
-  readonly turnOf: (die: number) => Promise<unknown> | null;
+  readonly turnOf: (die: number | null) => Promise<unknown> | null;
 } {
   /** The end of each die's latest job. */
   const lastJobs = new Map<number, Promise<unknown>>();
@@ -275,7 +275,7 @@ function createStarter(
     lastJobs.set(die, end);
     return started;
   };
-  return { start, turnOf: (die) => lastJobs.get(die) ?? null };
+  return { start, turnOf: (die) => (die === null ? null : (lastJobs.get(die) ?? null)) };
 }
 
 const endsHost = ({ status }: JobResult): boolean =>

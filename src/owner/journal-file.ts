@@ -104,6 +104,8 @@ export type JournalOptions = {
   readonly bootId: string;
   /** How this owner reaches its dies. */
   readonly slot: SlotKind;
+  /** Of this process, as `startTicks` of a line; left out or 0: not known. */
+  readonly startTicks?: number;
 };
 
 /**
@@ -141,9 +143,10 @@ class JournalFile {
   }
 
   write(entry: JournalEntry): Result<void, string> {
-    const { now, bootId: boot, slot } = this.#options;
+    const { now, bootId: boot, slot, startTicks = 0 } = this.#options;
     const { pid } = process;
-    const line: JournalLine = { time: now().toISOString(), pid, boot, slot, ...entry };
+    const start = startTicks === 0 ? {} : { startTicks };
+    const line: JournalLine = { time: now().toISOString(), pid, ...start, boot, slot, ...entry };
     const text = `${JSON.stringify(line)}\n`;
     let isAppended = false;
     try {

@@ -4,7 +4,12 @@ import type { SlotKind } from "../board/mod.ts";
 import type { JournalLine } from "./journal.ts";
 import { countStrange, findInterruptions, parseJournal } from "./journal-report.ts";
 
-const here = { bootId: "now", isAlive: (pid: number): boolean => pid === 1 };
+/** Process 1 is the one that was started at tick 70. */
+const here = {
+  bootId: "now",
+  isAlive: (pid: number, startTicks = 0): boolean =>
+    pid === 1 && (startTicks === 0 || startTicks === 70),
+};
 
 const line = (more: Partial<JournalLine>): JournalLine => ({
   time: "2026-12-01T00:00:00.000Z",
@@ -121,6 +126,21 @@ const cases: readonly {
     name: "a rung that hung and whose process has ended",
     lines: [line({}), line({ phase: "failed", verdict: "hung", stepPid: 9 })],
     found: [],
+  },
+  {
+    name: "a rung that hung in the process that is still there",
+    lines: [line({ phase: "failed", verdict: "hung", stepPid: 1, stepStartTicks: 70 })],
+    found: ["hung bind 1"],
+  },
+  {
+    name: "a rung that hung in a process whose number another one has by now",
+    lines: [line({ phase: "failed", verdict: "hung", stepPid: 1, stepStartTicks: 69 })],
+    found: [],
+  },
+  {
+    name: "an owner whose number another process has by now",
+    lines: [line({ pid: 1, startTicks: 69 })],
+    found: ["killed bind 1"],
   },
   {
     name: "a rung that hung before the machine was started anew",

@@ -16,10 +16,16 @@ export type Interruption = {
 
 export type JournalSurroundings = {
   readonly bootId: string;
-  readonly isAlive: (pid: number) => boolean;
+  readonly isAlive: IsAlive;
   /** How the dies are reached that it is asked for; all are told where it is left out. */
   readonly slot?: SlotKind;
 };
+
+/**
+ * Whether that very process is there and has not ended. Numbers are given again: one that was not
+ * started at `startTicks` is another one. Left out or 0: any of that number.
+ */
+export type IsAlive = (pid: number, startTicks?: number) => boolean;
 
 /**
  * The rungs that were begun and neither done nor failed, or that hung; newest first. Each stays
@@ -86,8 +92,9 @@ function howOf(
 ): Interruption["how"] | null {
   if (!isSameMachine(line.slot, slot)) return null;
   if (line.boot !== bootId) return "host_reset";
-  if (line.verdict !== "hung") return isAlive(line.pid) ? "running" : "killed";
-  return line.stepPid !== undefined && isAlive(line.stepPid) ? "hung" : null;
+  const { pid, startTicks, stepPid, stepStartTicks } = line;
+  if (line.verdict !== "hung") return isAlive(pid, startTicks) ? "running" : "killed";
+  return stepPid !== undefined && isAlive(stepPid, stepStartTicks) ? "hung" : null;
 }
 
 /** The lines of a journal that are ours, in the order in which they were written. */
@@ -121,6 +128,7 @@ const isWhole = (value: unknown, least: number, most: number): boolean =>
   Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
 
 const isPid = (value: unknown): boolean => isWhole(value, 1, PID_MAX);
+const isTicks = (value: unknown): boolean => isWhole(value, 0, Number.MAX_SAFE_INTEGER);
 const isText = (value: unknown): boolean => typeof value === "string";
 const isOneOf =
   (names: readonly string[]) =>
@@ -140,6 +148,8 @@ const FIELDS: Readonly<Record<keyof JournalLine, (value: unknown) => boolean>> =
   address: (value) => typeof value === "string" && ADDRESS.test(value),
   verdict: isOneOf(["hung", "lost"]),
   stepPid: isPid,
+  stepStartTicks: isTicks,
+  startTicks: isTicks,
 };
 
 const REQUIRED = ["time", "pid", "boot", "die", "step", "phase"] as const;

@@ -47,6 +47,8 @@ export type JournalEntry = {
   readonly verdict?: "hung" | "lost";
   /** The process that is stuck in a rung that hung. */
   readonly stepPid?: number;
+  /** When that process was started, in clock ticks since the machine was; left out: not known. */
+  readonly stepStartTicks?: number;
 };
 
 /** An entry as it is written: one line of JSON. */
@@ -54,6 +56,8 @@ export type JournalLine = JournalEntry & {
   /** ISO 8601. */
   readonly time: string;
   readonly pid: number;
+  /** When that process was started, in clock ticks since the machine was; left out: not known. */
+  readonly startTicks?: number;
   /** /proc/sys/kernel/random/boot_id: another one means that the host was reset since. */
   readonly boot: string;
   /** How the owner reached its dies; left out by earlier versions. */

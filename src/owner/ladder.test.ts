@@ -25,6 +25,7 @@ const hung = (more: Partial<BoardFailure> = {}): BoardFailure => ({
   call: "bind",
   message: "it did not come back within 60 s; process 4711 is left to itself",
   stepPid: 4711,
+  stepStartTicks: 70,
   ...more,
 });
 
@@ -95,6 +96,7 @@ test("a bind that hangs leaves the die not bound, and is not tried while it hang
   assert.deepEqual(report.online, [0], "the first die goes on");
   const entry = bench.entries.find(({ verdict }) => verdict === "hung");
   assert.deepEqual([entry?.step, entry?.phase, entry?.stepPid], ["bind", "failed", 4711]);
+  assert.equal(entry?.stepStartTicks, 70);
   const [, die] = (await bench.take(owner.status())).dies;
   assert.deepEqual(
     [die?.state, die?.isBound, die?.lastCause?.name],

@@ -5,8 +5,8 @@
 import { err, ok, type Result } from "../base/mod.ts";
 import { catalogueKernel, launchShape, WORK_ELEMENTS } from "../gpu/mod.ts";
 import { WORK_INPUT, WORK_OUTPUT, workBufferBytes } from "./bring-up.ts";
-import { refusalOf, rung } from "./bring-up-rung.ts";
-import { bindAll, bindLeased } from "./climb.ts";
+import { refusalOf, rung, type BringUpTools } from "./bring-up-rung.ts";
+import { bindAll, bindLeased, leasedTools } from "./climb.ts";
 import { DieTable, refuse, type OwnerOptions, type Serving } from "./die-table.ts";
 import type { Die, PendingWork } from "./die.ts";
 import { climbLadder } from "./ladder.ts";
@@ -170,9 +170,9 @@ async function probe(table: DieTable, number: number): Promise<Result<ProbeRepor
   if (!lease.ok) return lease;
   try {
     const wasBound = driver.isBound(number);
-    const bound = await bindLeased(table, found.value);
+    const bound = await bindLeased(table, found.value, lease.value);
     if (!bound.ok) return err(refusalOf(bound.error));
-    const counted = await countDevices(table, found.value);
+    const counted = await countDevices(table, found.value, leasedTools(table, lease.value));
     if (!counted.ok) return counted;
     const { address } = found.value.board;
     return ok({ die: number, address, wasBoundNow: !wasBound, deviceCount: counted.value });
@@ -289,14 +289,18 @@ async function count(table: DieTable): Promise<Result<number, OwnerRefusal>> {
   return die.ok ? countDevices(table, die.value) : die;
 }
 
-async function countDevices(table: DieTable, die: Die): Promise<Result<number, OwnerRefusal>> {
+async function countDevices(
+  table: DieTable,
+  die: Die,
+  tools: BringUpTools = table.tools,
+): Promise<Result<number, OwnerRefusal>> {
   const refused = table.gate.touchRefusal();
   if (refused !== null) return refused;
   const { keeper, number } = die;
   const link = keeper.link();
   if (!keeper.isInitialised()) {
     const at = { die: number, step: "initialise" } as const;
-    const opened = await rung(table.tools, at, () => keeper.initialise(link));
+    const opened = await rung(tools, at, () => keeper.initialise(link));
     if (!opened.ok) {
       if (opened.error.kind === "lost") table.fail(die, link, opened.error.cause);
       return err(refusalOf(opened.error));

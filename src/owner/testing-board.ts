@@ -38,6 +38,8 @@ export type BoardScript = {
   /** Calls that die hosts never answer, or refuse, e.g. `probe 1`. */
   readonly stuckCalls: Set<string>;
   readonly refusedCalls: Set<string>;
+  /** Called as a step of the board is taken. */
+  onStep: (name: string) => void;
 };
 
 export type BoardBench = {
@@ -83,6 +85,7 @@ export function createBoardBench(options: {
     slowPresenceMs: new Map(),
     stuckCalls: new Set(),
     refusedCalls: new Set(),
+    onStep: () => undefined,
   };
   const listeners = new Set<(event: BoardEvent) => void>();
   const { launch, killAll, alive } = createLocalLauncher({
@@ -195,6 +198,7 @@ function createScriptedBoard(options: {
     script.failNext.delete(name);
     if (failure !== undefined) return Promise.resolve(err(failure));
     done();
+    script.onStep(name);
     return Promise.resolve(ok(undefined));
   };
   const isDirect = slot === "direct";

@@ -3,7 +3,7 @@
  * service does not do it again at each start, and one whose earlier try still hangs.
  */
 import { describeStep, type BringUpStep } from "./journal.ts";
-import type { Interruption } from "./journal-report.ts";
+import type { Interruption, IsAlive } from "./journal-report.ts";
 import type { JobCause } from "./job.ts";
 
 /** The name of the cause where a rung is held back. */
@@ -22,7 +22,12 @@ export type Wedge = {
   readonly time: string | null;
   /** The process that is stuck in it; null where there is none, or where it is not known. */
   readonly stepPid: number | null;
+  /** When that process was started, in clock ticks since the machine was; left out: not known. */
+  readonly stepStartTicks?: number;
 };
+
+/** The process that is stuck in a rung. */
+export type StuckStep = { readonly pid: number; readonly startTicks?: number };
 
 export type WedgesOptions = {
   readonly interruptions: readonly Interruption[];
@@ -30,7 +35,7 @@ export type WedgesOptions = {
   readonly unreadable?: string | null;
   /** What an operator is sent to; null where no journal is kept. */
   readonly journalPath: string | null;
-  readonly isAlive: (pid: number) => boolean;
+  readonly isAlive: IsAlive;
   readonly now?: () => Date;
 };
 
@@ -45,8 +50,8 @@ export class Wedges {
     this.#trusted = (options.unreadable ?? null) === null ? null : new Set();
     for (const { line, how } of options.interruptions) {
       if (how !== "host_reset" && how !== "hung") continue;
-      const { die, address = null, step, time, stepPid = null } = line;
-      this.#held.push({ die, address, step, how, time, stepPid });
+      const { die, address = null, step, time, stepPid = null, stepStartTicks = 0 } = line;
+      this.#held.push({ die, address, step, how, time, stepPid, stepStartTicks });
     }
   }
 
@@ -67,12 +72,13 @@ export class Wedges {
   }
 
   /** The rung did not come back. */
-  hold(die: number, step: BringUpStep, stepPid: number | null): void {
+  hold(die: number, step: BringUpStep, stuck: StuckStep | null): void {
     const time = this.#options.now?.().toISOString() ?? null;
+    const { pid: stepPid = null, startTicks: stepStartTicks = 0 } = stuck ?? {};
     // Numbers hold as long as this owner does.
     const isIt = (each: Wedge): boolean => each.step === step && each.die === die;
     this.#held = this.#held.filter((each) => each.address !== null || !isIt(each));
-    this.#held.push({ die, address: null, step, how: "hung", time, stepPid });
+    this.#held.push({ die, address: null, step, how: "hung", time, stepPid, stepStartTicks });
   }
 
   /**
@@ -93,8 +99,9 @@ export class Wedges {
   }
 
   /** One that hung is free again once the process that is stuck in it has ended. */
-  #isHeld({ how, stepPid }: Wedge): boolean {
-    return how === "host_reset" || stepPid === null || this.#options.isAlive(stepPid);
+  #isHeld({ how, stepPid, stepStartTicks }: Wedge): boolean {
+    if (how === "host_reset" || stepPid === null) return true;
+    return this.#options.isAlive(stepPid, stepStartTicks);
   }
 
   #describeUnread(die: number): string {

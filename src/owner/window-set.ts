@@ -125,10 +125,11 @@ export class WindowSet {
     const { board, clock, keeperOf } = this.#options;
     const keeper = keeperOf(board.hostGroupOf(die));
     const host = keeper.current();
+    const told = keeper.tellWindow(die);
     if (host === null) return 0;
     const startMs = clock.nowMs();
     const callOff = clock.after(NOTICE_MS_MAX, () => keeper.kill(host, noticeCause));
-    await host.call("window", { die });
+    await told;
     callOff();
     return clock.nowMs() - startMs;
   }

@@ -29,6 +29,8 @@ export type Lease = {
   readonly die: number;
   /** The move that was made for this lease's batch; null where none was. */
   readonly move: Move | null;
+  /** False once the window was lost: nothing may be done with the die any more. */
+  readonly isValid: () => boolean;
   /** Gives the die back; exactly once. */
   readonly release: () => void;
 };
@@ -96,7 +98,7 @@ export function createOpenWindow(): Window {
   const tryLease = (die: number): Lease | null => {
     if (closed !== null) return null;
     change(die, 1);
-    return createLease(die, null, () => change(die, -1));
+    return createLease({ die, move: null, isValid: () => true }, () => change(die, -1));
   };
   return {
     tryLease,
@@ -119,13 +121,12 @@ export function createOpenWindow(): Window {
   };
 }
 
-function createLease(die: number, move: Move | null, onRelease: () => void): Lease {
+function createLease(granted: Omit<Lease, "release">, onRelease: () => void): Lease {
   let released = false;
   return {
-    die,
-    move,
+    ...granted,
     release: () => {
-      invariant(!released, `the lease on die ${String(die)} was given back before`);
+      invariant(!released, `the lease on die ${String(granted.die)} was given back before`);
       released = true;
       onRelease();
     },
@@ -161,6 +162,8 @@ class SingleWindow implements Window {
   #waiting: Waiting[] = [];
   #occupant: number | null = null;
   #leases = 0;
+  /** How often the window was lost: a lease, or a move, of before is void. */
+  #epoch = 0;
   #failedMoves = 0;
   #heldSinceMs = 0;
   #isMoving = false;
@@ -209,6 +212,7 @@ class SingleWindow implements Window {
   };
 
   readonly forget = (): void => {
+    this.#epoch += 1;
     this.#occupant = null;
   };
 
@@ -270,7 +274,8 @@ class SingleWindow implements Window {
 
   #grant(die: number, move: Move | null): Lease {
     this.#leases += 1;
-    return createLease(die, move, () => {
+    const epoch = this.#epoch;
+    return createLease({ die, move, isValid: () => this.#epoch === epoch }, () => {
       this.#leases -= 1;
       this.#pump();
     });
@@ -280,21 +285,22 @@ class SingleWindow implements Window {
     invariant(this.#leases === 0, "a busy die is never swapped out");
     const { move, clock } = this.#options;
     const startMs = clock.nowMs();
-    const before = this.#occupant;
+    const [epoch, before] = [this.#epoch, this.#occupant];
     this.#isMoving = true;
     this.#occupant = null;
     const moved = await move(die);
     this.#isMoving = false;
-    if (moved.ok) {
+    // What was lost as it moved shows nothing that is known: who waits has it moved once more.
+    if (moved.ok && this.#epoch === epoch) {
       this.#occupant = die;
       this.#heldSinceMs = clock.nowMs();
       const wholeMs = this.#heldSinceMs - startMs;
       this.swapLog.add(wholeMs, this.#heldSinceMs);
       this.#failing.delete(die);
       this.#grantWaiting({ ...moved.value, wholeMs });
-    } else {
-      // The slot was not touched, and has whom it had.
-      if (isHeldBack(moved.error)) this.#occupant = before;
+    } else if (!moved.ok) {
+      // The slot was not touched, and has whom it had, unless that was lost meanwhile.
+      if (isHeldBack(moved.error) && this.#epoch === epoch) this.#occupant = before;
       this.#failedMoves += 1;
       this.#pause(die);
       const failed = this.#waiting.filter((waiting) => waiting.die === die);

@@ -50,6 +50,8 @@ type Attempt = {
   readonly die: number;
   readonly before: readonly (string | null)[];
   isFailed: boolean;
+  /** What other dies' overrides stay at: a driver that is there would probe what is let go. */
+  kept: readonly (string | null)[] | null;
 };
 
 export class Checker {
@@ -170,8 +172,12 @@ export class Checker {
       this.#checkIntact(die);
     }
     if (!isOwn || !DRIVER_STEPS.includes(step) || this.#attempt === null) return;
-    if (outcome !== "done") this.#attempt.isFailed = true;
-    else if (step === "modprobe" || step === "bind") this.#attempt = null;
+    if (outcome !== "done") {
+      const { machine } = this.#options;
+      const isLoading = step === "modprobe" && outcome === "hung" && machine.has("hang", die);
+      this.#attempt.isFailed = true;
+      this.#attempt.kept = machine.isLoaded || isLoading ? overridesOf(machine) : null;
+    } else if (step === "modprobe" || step === "bind") this.#attempt = null;
   }
 
   /** 4: the rung is in the journal before the machine sees its step. */
@@ -218,10 +224,13 @@ export class Checker {
   #beginAttempt(step: SimStepName, die: number): void {
     this.#checkRestored();
     if (step === "block" || step === "unblock")
-      this.#attempt = { die, before: overridesOf(this.#options.machine), isFailed: false };
+      this.#attempt = {
+        ...{ die, before: overridesOf(this.#options.machine) },
+        ...{ isFailed: false, kept: null },
+      };
   }
 
-  /** 6: sysfs is as it was before a bring-up that failed. */
+  /** 6: sysfs is as it was before a bring-up that failed, but for blocks that have to stay. */
   #checkRestored(): void {
     const attempt = this.#attempt;
     if (attempt?.isFailed !== true) return;
@@ -230,10 +239,11 @@ export class Checker {
     // A step that hung may have come to its end after all, and then is no failure.
     if (machine.dieOf(attempt.die).isBound) return;
     overridesOf(machine).forEach((override, die) => {
-      const before = attempt.before[die] ?? null;
+      const isKept = attempt.kept !== null && die !== attempt.die;
+      const before = (isKept ? attempt.kept : attempt.before)?.[die] ?? null;
       if (override === before || machine.dieOf(die).isBound) return;
       const [is, was] = [override ?? "unset", before ?? "unset"];
-      this.#violate(6, `driver_override of die ${die} is ${is} after a step failed; it was ${was}`);
+      this.#violate(6, `driver_override of die ${die} is ${is} after a step failed, not ${was}`);
     });
   }
 }

@@ -83,7 +83,8 @@ function xids(sightings: readonly Seen[]): readonly Finding[] {
 }
 
 function xidFinding(die: string, number: number, same: readonly Seen[]): Finding | null {
-  const xid = xidOf(number);
+  // What a later line says holds.
+  const xid = xidOf(number, same.at(-1)?.text);
   if (xid.class === "notice") return null;
   const isApplication = xid.class === "application";
   return {
@@ -92,7 +93,7 @@ function xidFinding(die: string, number: number, same: readonly Seen[]): Finding
     subject: die,
     message:
       `Xid ${number} (${xid.meaning}), ${counted(same.length, "time")}${lastText(same)}` +
-      (isApplication ? ": a program's doing, the die is well" : ""),
+      (isApplication ? ": a program's context is gone; the die is asked what it is like" : ""),
     mend: mendOf(xid),
     command: `dmesg | grep 'Xid.*: ${number},'`,
   };

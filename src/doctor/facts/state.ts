@@ -2,6 +2,7 @@
 import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { toFileError } from "../../base/mod.ts";
+import { isProcessAlive, readProcess } from "../../board/mod.ts";
 import {
   countStrange,
   findInterruptions,
@@ -32,7 +33,10 @@ const ENTRIES_MAX = 4096;
 /** `directory` is a path of this machine, also where the root is a recorded tree. */
 export function readState(files: MachineFiles, directory: string): StateFacts {
   const journalPath = join(directory, JOURNAL_NAME);
-  const isAlive = (pid: number): boolean => files.exists(`proc/${String(pid)}`);
+  // A recorded tree may hold no more of a process than that it is there.
+  const isAlive = (pid: number, startTicks = 0): boolean =>
+    files.exists(`proc/${String(pid)}`) &&
+    (readProcess(files.root, pid) === null || isProcessAlive(files.root, pid, startTicks));
   const read = readJournal(journalPath);
   const text = read.ok ? read.value : "";
   return {

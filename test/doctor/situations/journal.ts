@@ -74,6 +74,24 @@ export const JOURNAL: readonly Situation[] = [
     finds: [{ id: "bring-up-hung", about: "die 1", says: ["'load-driver'", "/proc/4712/wchan"] }],
   },
   {
+    name: "the driver's loading hung, and another process has its number by now",
+    machine: change(K80_SLOT, {
+      files: {
+        "proc/4712/comm": "cron\n",
+        "proc/4712/stat": `4712 (cron) S 1 4712 4712 ${"0 ".repeat(15)}900 0\n`,
+      },
+      state: {
+        "bring-up.journal": line({
+          step: "load-driver",
+          phase: "failed",
+          verdict: "hung",
+          ...{ stepPid: 4712, stepStartTicks: 70 },
+        }),
+      },
+    }),
+    finds: [],
+  },
+  {
     name: "another owner is at it",
     machine: change(K80_SLOT, {
       files: { "proc/4711/comm": "node\n" },

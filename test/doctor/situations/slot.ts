@@ -142,6 +142,11 @@ export const SLOT: readonly Situation[] = [
     finds: [{ id: "slot-held", says: ["node (pid 700)"] }],
   },
   {
+    name: "an owner outside of this container is at work",
+    machine: change(K80_SLOT, ...BOUND, answer({ occupant: 0, holderPid: -2 })),
+    finds: [{ id: "slot-unseen", says: ["no process number here"] }],
+  },
+  {
     name: "a dead owner left a die in the window",
     machine: change(K80_SLOT, answer({ occupant: 0, holderPid: 4711 })),
     finds: [{ id: "slot-stale", says: ["die 0", "pid 4711", "nothing to do"] }],

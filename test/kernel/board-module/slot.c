@@ -83,9 +83,9 @@ static int slot_query(struct hf_bar_swap_query *query)
 	query->version = HF_BAR_SWAP_VERSION;
 	query->die_count = slot.board->dies;
 	query->occupant = slot.occupant;
-	query->holder_pid = is_alive(slot.holder) ? pid_vnr(slot.holder) : 0;
-	if (query->holder_pid == 0)
-		query->holder_pid = HF_BAR_SWAP_NONE;
+	query->holder_pid = HF_BAR_SWAP_NONE;
+	if (is_alive(slot.holder))
+		query->holder_pid = pid_vnr(slot.holder) ?: HF_BAR_SWAP_UNSEEN;
 	query->acquires = slot.acquires;
 	mutex_unlock(&slot.lock);
 	return 0;
