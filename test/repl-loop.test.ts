@@ -1,5 +1,6 @@
 // The command loop over an owner in memory: what each line of input makes of the log.
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import { executeLine, linesOf, runRepl } from "../src/repl/mod.ts";
 import { createFakeOwner, type FakeOwner, type FakeOwnerOptions } from "./fakes/fake-owner.ts";
@@ -131,6 +132,47 @@ test("loop: the end of input leaves as quit does, after the last line without an
   assert.match(lines[1] ?? "", /^count: /);
   assert.match(lines[2] ?? "", /^end of input: leaving REPL — no teardown/);
   assert.equal(lines[3], "owner REPL exiting");
+});
+
+test("loop: after a teardown it does not leave as if there had been none", async () => {
+  const { lines } = await session("online 0\nteardown\n");
+  assert.equal(lines.at(-2), "end of input: leaving REPL — torn down before (no die is resident)");
+  const again = await session("online 0\nteardown\nresume\nonline 0\nquit\n");
+  assert.match(again.lines.at(-2) ?? "", /^quit: leaving REPL — no teardown \(dies stay resident/);
+});
+
+test("loop: a line leaves nothing behind in what outlives it", async () => {
+  const asked = new Promise<string>(() => undefined);
+  let reactions = 0;
+  const then = asked.then.bind(asked);
+  void Object.defineProperty(asked, "then", {
+    value: (...taken: Parameters<typeof then>) => {
+      reactions += 1;
+      return then(...taken);
+    },
+  });
+  const lines = linesOf(Readable.from([Buffer.from("help\n".repeat(50))]));
+  const log = (): void => undefined;
+  const names = { sourceName: "stdin", logName: "stdout" };
+  await runRepl({ owner: createFakeOwner(), log, asked, lines, ...names });
+  assert.equal(reactions, 1);
+});
+
+test("loop: who asks goes before lines that are there; who insists has the last word", async () => {
+  for (const hasInsisted of [false, true]) {
+    const logged: string[] = [];
+    const owner = createFakeOwner();
+    await runRepl({
+      owner,
+      log: (line) => void logged.push(line),
+      asked: Promise.resolve("SIGTERM"),
+      hasInsisted: () => hasInsisted,
+      lines: linesOf(Readable.from([Buffer.from("count\n")])),
+      ...{ sourceName: "stdin", logName: "stdout" },
+    });
+    assert.deepEqual(owner.calls, ["drain"]);
+    assert.equal(logged.length, hasInsisted ? 1 : 3);
+  }
 });
 
 test("loop: commands of one chunk are done strictly one after the other", async () => {

@@ -213,7 +213,7 @@ suite("owner and signals", () => {
     child.kill("SIGTERM");
     await waitFor(/SIGTERM: leaving once/);
     child.kill("SIGINT");
-    assert.equal(await code, 0);
+    assert.equal(await code, 130, "as a shell says of SIGINT, unlike after a drain");
     const texts = textsOf(output()).slice(-3);
     assert.equal(texts[0], "SIGINT, the second: leaving at once");
     assert.ok(texts[1]?.startsWith("SIGINT: leaving REPL — no teardown"));

@@ -56,5 +56,9 @@ export function statusOf(result: Failure): StatusName {
 /** True where the owner is going away: the job is nobody's fault, and is run by the next daemon. */
 export const isLeaving = (cause: JobCause): boolean => cause.name === "leaving";
 
-/** True where the owner takes no work for now: the job waits until one does. */
+/**
+ * True where the owner takes no work for now: the job waits until one does. No command does that to
+ * a bridge, since `holdfast bridge` stops as a whole: it is for callers of createBridge who drain
+ * or park the owner that they give it.
+ */
 export const isHeldBack = ({ name }: JobCause): boolean => name === "draining" || name === "parked";

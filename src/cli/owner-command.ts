@@ -65,7 +65,8 @@ export const ownerCommand: CommandFunction<OwnerCommandFlags> = async (surroundi
   interrupt = stop.signal;
   try {
     const names = { sourceName: source.name, logName: target.name };
-    await runRepl({ owner, log, lines: source.lines, asked: stop.asked, ...names });
+    const { asked, hasInsisted } = stop;
+    await runRepl({ owner, log, lines: source.lines, asked, hasInsisted, ...names });
   } finally {
     source.close();
     await owner.leave();

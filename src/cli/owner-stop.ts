@@ -2,12 +2,14 @@
 import type { Log } from "../base/mod.ts";
 import type { Owner } from "../owner/mod.ts";
 import { leavingLine } from "../repl/mod.ts";
-import { EXIT } from "./exit-code.ts";
+import { exitOfSignal } from "./owner-session.ts";
 import type { LeaveSignal, Surroundings } from "./surroundings.ts";
 
 export type OwnerStop = {
   /** Resolves with the first signal's name. */
   readonly asked: Promise<string>;
+  /** A second one came: the owner leaves. */
+  readonly hasInsisted: () => boolean;
   /** A signal that came another way: Ctrl-C at a terminal. */
   readonly signal: (signal: LeaveSignal) => void;
   readonly forget: () => void;
@@ -15,11 +17,12 @@ export type OwnerStop = {
 
 /**
  * From now on the first signal drains, since a kernel that is cut off may leave a GPU in a bad way,
- * and whoever waits for the end is told by `asked`; the second leaves at once.
+ * and whoever waits for the end is told by `asked`; the second leaves at once, and the process ends
+ * as one that the signal has ended.
  */
 export function stopOnSignal(session: {
   readonly surroundings: Pick<Surroundings, "onSignal" | "exit">;
-  readonly owner: Pick<Owner, "drain" | "leave">;
+  readonly owner: Pick<Owner, "drain" | "leave" | "isTornDown">;
   readonly log: Log;
   /** Gives back what commands are read from. */
   readonly close: () => void;
@@ -27,6 +30,15 @@ export function stopOnSignal(session: {
   const { surroundings, owner, log, close } = session;
   let ask: ((signal: string) => void) | null = null;
   const asked = new Promise<string>((resolve) => (ask = resolve));
+  let hasInsisted = false;
+  const leaveAtOnce = async (name: LeaveSignal): Promise<void> => {
+    log(`${name}, the second: leaving at once`);
+    close();
+    await owner.leave();
+    log(leavingLine(name, owner));
+    log("owner REPL exiting");
+    surroundings.exit(exitOfSignal(name));
+  };
   const signal = (name: LeaveSignal): void => {
     if (ask !== null) {
       log(`${name}: leaving once what was accepted has ended; a second signal leaves at once`);
@@ -35,11 +47,9 @@ export function stopOnSignal(session: {
       ask = null;
       return;
     }
-    log(`${name}, the second: leaving at once`);
-    log(leavingLine(name));
-    log("owner REPL exiting");
-    close();
-    void owner.leave().then(() => surroundings.exit(EXIT.ok));
+    if (hasInsisted) return;
+    hasInsisted = true;
+    void leaveAtOnce(name);
   };
-  return { asked, signal, forget: surroundings.onSignal(signal) };
+  return { asked, hasInsisted: () => hasInsisted, signal, forget: surroundings.onSignal(signal) };
 }

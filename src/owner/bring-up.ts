@@ -42,7 +42,11 @@ async function bindAlone(tools: BringUpTools, die: number): Promise<Result<void,
   const { driver } = tools.board;
   const isLoaded = driver.isLoaded();
   if (isLoaded && driver.isBound(die)) {
-    skipRung(tools, { die, step: "load-driver" }, "nvidia is loaded, and has the die");
+    const isDirect = tools.board.slotKind === "direct";
+    const why = isDirect
+      ? "every die is bound as it is found"
+      : "nvidia is loaded, and has the die";
+    skipRung(tools, { die, step: "load-driver" }, why);
     return ok(undefined);
   }
   const steps = isLoaded

@@ -21,6 +21,7 @@ import {
   type OwnerRefusal,
   type OwnerRefusalCode,
 } from "./reports.ts";
+import { OpenRungs } from "./open-rungs.ts";
 import { StopGate } from "./stop-gate.ts";
 import { DEFAULT_WINDOW_POLICY, type Lease, type WindowPolicy } from "./window.ts";
 import { noWedges, type Wedges } from "./wedge.ts";
@@ -60,6 +61,7 @@ export class DieTable {
   readonly #dies = new Map<number, Die>();
   readonly #keepers = new Map<number, HostKeeper>();
   readonly tools: BringUpTools;
+  readonly openRungs: OpenRungs;
   readonly wedges: Wedges;
   readonly health: Health;
   /** Faults that name no die. */
@@ -74,8 +76,10 @@ export class DieTable {
     this.options = options;
     this.gate = new StopGate(options);
     this.wedges = options.wedges ?? noWedges();
+    this.openRungs = new OpenRungs(options.journal);
     this.tools = {
       ...options,
+      journal: this.openRungs,
       wedges: this.wedges,
       driverLock: createMutex(),
       pace: () => this.pace,

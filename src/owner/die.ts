@@ -14,7 +14,7 @@ export type PendingWork = {
   readonly iters: number;
   /** Never rejects. */
   readonly finished: Promise<JobResult>;
-  /** Set when the result was lost with its die host. */
+  /** Set when there will be no result: it was lost with its die host, or the work ended badly. */
   lostCause: JobCause | null;
   /** Somebody has had the result. */
   wasRead: boolean;
@@ -77,6 +77,11 @@ export class Die {
     return this.#state === "online";
   }
 
+  /** Work was launched on it whose result is there, or will be, and was not given up. */
+  get hasResult(): boolean {
+    return this.pending !== null && this.pending.lostCause === null;
+  }
+
   /** Its context holds a result that nobody has read yet. */
   get hasUnread(): boolean {
     return this.pending !== null && !this.pending.wasRead && this.pending.lostCause === null;
@@ -87,6 +92,7 @@ export class Die {
     if (["in-slot", "bound", "online"].includes(this.#state)) this.state = "discovered";
     this.isWanted = false;
     this.wasServing = false;
+    this.retry = null;
     this.#forgetContext(cause);
   }
 

@@ -267,14 +267,16 @@ function createStarter(
     const sendJob: SendJob = (finish) => sendStart({ die, job }, finish);
     const started = startJob(clock, job, turn, sendJob);
     // Where a job takes the host with it, nobody's turn comes any more.
-    const end = started.finished.then((result) => (endsHost(result) ? NEVER : result));
+    const end = new Promise<void>((resolve) => {
+      void started.finished.then((result) => {
+        if (!endsHost(result)) resolve();
+      });
+    });
     lastJobs.set(die, end);
     return started;
   };
   return { start, turnOf: (die) => (die === null ? null : (lastJobs.get(die) ?? null)) };
 }
-
-const NEVER = new Promise<never>(() => undefined);
 
 const endsHost = ({ status }: JobResult): boolean =>
   status === "device_error" || status === "timeout" || status === "lost";

@@ -41,7 +41,7 @@ const ITERS = 64;
 /** Times over all dies: there, and back again. */
 const SWAP_ROUNDS = 2;
 
-type Operations = Pick<Owner, "online" | "work" | "read" | "swap">;
+type Operations = Pick<Owner, "discover" | "online" | "work" | "read" | "swap">;
 
 /** Preconditions: no other ladder is being climbed. */
 export async function climbLadder(
@@ -124,13 +124,26 @@ class Climber implements RungPace {
 
   async #discover(): Promise<readonly number[]> {
     const found = (discovery: Discovery): string => `${discovery.dies.length} dies`;
-    const dies = await this.#take(0, "discover", () => this.#table.discover(), found);
+    const dies = await this.#take(0, "discover", () => this.#owner.discover(), found);
     return dies.ok ? dies.value.dies.map(({ die }) => die) : [];
   }
 
   async #climbDie(die: number): Promise<boolean> {
+    const first = this.#rows.length;
     const online = await this.#owner.online(die);
-    return online.ok && (await this.#workOn(die));
+    if (online.ok) return this.#workOn(die);
+    const isTold = this.#rows.slice(first).some(({ outcome }) => isBad(outcome));
+    if (!isTold && !this.#isStopped) this.#refuse(die, first, online.error);
+    return false;
+  }
+
+  /** The owner did not take the die up to its next rung, and no rung says why. */
+  #refuse(die: number, first: number, { message }: OwnerRefusal): void {
+    const last = this.#rows.slice(first).findLast((row) => row.die === die);
+    const next = last === undefined ? "acquire" : BRING_UP_STEPS[heightOf(last.step) + 1];
+    const row = { die, step: next ?? "swap", outcome: "refused", detail: message } as const;
+    this.#table.options.log(` die ${String(die)}: ${row.step} refused: ${message}`);
+    this.after({ ...row, elapsedMs: 0 });
   }
 
   async #workOn(die: number): Promise<boolean> {
@@ -152,8 +165,7 @@ class Climber implements RungPace {
   async #swapOver(dies: readonly number[]): Promise<void> {
     // A host that was replaced for a later die took what earlier ones had with it.
     for (const die of this.#table.dies().filter(({ number }) => dies.includes(number))) {
-      const hasResult = die.isOnline && die.pending !== null && die.pending.lostCause === null;
-      if (!hasResult && !(await this.#climbDie(die.number))) return;
+      if (!(die.isOnline && die.hasResult) && !(await this.#climbDie(die.number))) return;
     }
     this.#isSwapping = true;
     for (let round = 0; round < SWAP_ROUNDS; round++) {

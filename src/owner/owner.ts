@@ -40,8 +40,10 @@ export function createOwner(
   const table = new DieTable(options);
   const { gate } = table;
   let left: Promise<void> | null = null;
+  let wasTornDown = false;
   const owner: Owner = {
-    discover: () => table.discover(),
+    // Both may open the backend, as a first bring-up does.
+    discover: () => accept(table, "discover", () => table.discover()),
     online: (number) => accept(table, `online ${String(number)}`, () => online(table, number)),
     probe: (number) => accept(table, `probe ${String(number)}`, () => probe(table, number)),
     swap: (number) => accept(table, `swap ${String(number)}`, () => swap(table, number)),
@@ -63,7 +65,7 @@ export function createOwner(
         inTurn(table, number, (die) => read(table, die)),
         isOk,
       ),
-    count: () => count(table),
+    count: () => accept(table, "count", () => count(table)),
     status: () => status(table),
     retry: (number) => {
       const address = number === null ? null : table.tools.addressOf(number);
@@ -83,7 +85,12 @@ export function createOwner(
       table.restoreWanted();
       table.health.resume();
     },
-    teardown: () => teardown(table),
+    teardown: async () => {
+      const done = await teardown(table);
+      wasTornDown ||= done.ok;
+      return done;
+    },
+    isTornDown: () => wasTornDown && !table.dies().some(({ isOnline }) => isOnline),
     leave: () => (left ??= leave(table)),
   };
   return owner;
@@ -202,6 +209,7 @@ async function work(
     // end is ended with its host before the window may move.
     settleResult(table, serving.value, result);
     lease.release();
+    if (result.status !== "ok") pending.lostCause ??= result.cause;
     return result;
   });
   void table.gate.track(`the kernel on die ${number}`, finished, ({ status: how }) => how === "ok");
@@ -334,7 +342,7 @@ const dieStatus = (table: DieTable, die: Die): DieStatus => ({
   deviceName: die.residence?.device.name ?? die.board.name,
   isBusy: table.windows.of(die.number).isBusy(die.number),
   memory: die.memory,
-  hasPendingRead: die.pending !== null,
+  hasPendingRead: die.hasResult,
   hostPid: die.keeper.current()?.pid ?? null,
   restarts: die.restarts,
   lastCause: die.lastCause,

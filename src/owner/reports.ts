@@ -307,6 +307,8 @@ export type Owner = {
    * themselves. `not_possible` behind a window.
    */
   readonly teardown: () => Promise<Result<TeardownReport, OwnerRefusal>>;
+  /** It was torn down, and no die was brought online since. */
+  readonly isTornDown: () => boolean;
   /**
    * Leaves at once and without teardown: nothing is destroyed or released. Die hosts end by
    * SIGKILL; once they have, or LEAVE_WAIT_MS are over, so does what the board has running.

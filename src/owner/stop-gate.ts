@@ -160,7 +160,8 @@ export class StopGate {
 
   #tell(name: string, how: "well" | "badly"): void {
     const round = this.#round;
-    if (round === null || this.#mode !== "draining") return;
+    // Whoever leaves cuts off what is under way: that is no news, and its log is at its end.
+    if (round === null || this.#mode !== "draining" || this.#isLeaving) return;
     if (how === "well") round.endedOk += 1;
     else round.endedBadly += 1;
     this.#log(`drain: ${name} ended ${how}`);

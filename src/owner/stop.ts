@@ -46,6 +46,8 @@ export async function teardown(table: DieTable): Promise<Result<TeardownReport, 
     dies.push(...host.dies);
     hosts.push({ pid: host.pid, end: host.end });
   }
+  // One that was lost before, or whose host would not destroy it, is no more asked for than these.
+  for (const die of table.dies()) die.tearDown(TORN_DOWN);
   return ok({ dies, hosts, elapsedMs: clock.nowMs() - startMs });
 }
 
@@ -68,7 +70,6 @@ async function tearDownHost(table: DieTable, keeper: HostKeeper): Promise<HostEn
     keeper.kill(link, cause);
     return { pid: link.pid, dies: [], end: `was killed: ${describeCause(cause)}` };
   }
-  for (const die of table.dies()) if (die.keeper === keeper) die.tearDown(TORN_DOWN);
   return { pid: link.pid, dies: done.value.dies, end: await endOf(table, done.value) };
 }
 
@@ -90,7 +91,9 @@ export async function leave(table: DieTable): Promise<void> {
   for (const link of running) link.kill({ name: "leaving", code: 0, call: "leave", message });
   // The driver closes the dies as the hosts go: until then the slot stays mapped, and whoever holds
   // it stays alive.
-  if (!(await hasEnded(table, running, LEAVE_WAIT_MS))) {
+  if (await hasEnded(table, running, LEAVE_WAIT_MS)) table.openRungs.leave();
+  else {
+    // A rung stays open in the journal: it may be what the host is stuck in.
     const pids = table.keepers().flatMap((keeper) => keeper.running().map(({ pid }) => pid));
     log(`die host ${pids.join(", ")} is stuck in the kernel; leaving without its end`);
   }

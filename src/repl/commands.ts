@@ -140,8 +140,11 @@ export function usageOf(command: Command): string {
 }
 
 /** The one line that says why the loop ends: a command, the end of input, a signal. */
-export function leavingLine(reason: string): string {
-  return `${reason}: leaving REPL — no teardown (dies stay resident, slot stays mapped)`;
+export function leavingLine(reason: string, owner: Pick<Owner, "isTornDown">): string {
+  const how = owner.isTornDown()
+    ? "torn down before (no die is resident)"
+    : "no teardown (dies stay resident, slot stays mapped)";
+  return `${reason}: leaving REPL — ${how}`;
 }
 
 function helpLines(): string[] {
@@ -185,11 +188,11 @@ function runHelp({ log }: CommandContext): Promise<CommandOutcome> {
 }
 
 function runLeave(
-  { log }: CommandContext,
+  { owner, log }: CommandContext,
   _values: CommandValues,
   name: string,
 ): Promise<CommandOutcome> {
-  log(leavingLine(name));
+  log(leavingLine(name, owner));
   return Promise.resolve("leave");
 }
 

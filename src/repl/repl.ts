@@ -6,6 +6,8 @@ import { parseCommand } from "./parse-command.ts";
 export type ReplOptions = CommandContext & {
   /** Resolves with why where somebody asks to leave other than by a command, such as a signal. */
   readonly asked: Promise<string>;
+  /** They have lost patience since, and the owner leaves: the last lines are theirs to log. */
+  readonly hasInsisted?: () => boolean;
   readonly lines: AsyncIterable<InputLine>;
   /** What the first line calls source and log. */
   readonly sourceName: string;
@@ -30,7 +32,8 @@ export async function runRepl(options: ReplOptions): Promise<void> {
   log(`owner REPL ready (fifo=${sourceName} log=${logName}) — type 'help'`);
   const reason = await executeLines(options);
   if (reason.kind === "asked") await owner.drain();
-  if (reason.kind !== "command") log(leavingLine(reason.text));
+  if (options.hasInsisted?.() === true) return;
+  if (reason.kind !== "command") log(leavingLine(reason.text, owner));
   log("owner REPL exiting");
 }
 
@@ -40,14 +43,34 @@ type Ending =
 
 async function executeLines(options: ReplOptions): Promise<Ending> {
   const lines = options.lines[Symbol.asyncIterator]();
+  const orAsked = createOrAsked(options.asked);
   for (;;) {
     // The one who asks goes first: more lines may be there already.
-    const next = await Promise.race([options.asked, lines.next()]);
+    const next = await orAsked(lines.next());
     if (typeof next === "string") return { kind: "asked", text: next };
     if (next.done === true) return { kind: "input", text: "end of input" };
     const outcome = await executeLine(options, next.value);
     if (outcome === "leave") return { kind: "command" };
   }
+}
+
+/**
+ * Whichever comes first: what was waited for, or that somebody asks. A race for each line would
+ * leave something behind in `asked`, which outlives them all.
+ */
+function createOrAsked(asked: Promise<string>): <T>(waited: Promise<T>) => Promise<T | string> {
+  let reason: string | null = null;
+  let wake: (reason: string) => void = () => undefined;
+  void asked.then((text) => {
+    reason = text;
+    wake(text);
+  });
+  return (waited) =>
+    new Promise((resolve, reject) => {
+      wake = resolve;
+      if (reason !== null) resolve(reason);
+      waited.then(resolve, reject);
+    });
 }
 
 /** Does what one line says. Whatever is wrong with it is one line in the log. */

@@ -51,6 +51,7 @@ class InMemoryOwner implements FakeOwner {
   #occupant: number | null = null;
   #swaps = 0;
   #mode: OwnerMode = "serving";
+  #wasTornDown = false;
   readonly #underWay = new Set<Promise<void>>();
 
   constructor(options: FakeOwnerOptions) {
@@ -175,8 +176,11 @@ class InMemoryOwner implements FakeOwner {
     await this.park();
     const dies = [...this.#online].map((die) => ({ die, modules: 1, buffers: 3, bytes: 4096 }));
     this.#online.clear();
+    this.#wasTornDown = true;
     return ok({ dies, hosts: [{ pid: 7, end: "ended with code 0" }], elapsedMs: 1 });
   };
+
+  readonly isTornDown: Owner["isTornDown"] = () => this.#wasTornDown && this.#online.size === 0;
 
   readonly leave = (): Promise<void> => {
     this.calls.push("leave");
