@@ -7,7 +7,7 @@ import type { Board, BoardFailure, BoardVerdict } from "../board/mod.ts";
 import type { HostFailure } from "./frames.ts";
 import { describeStep, type BringUpStep, type Journal, type JournalEntry } from "./journal.ts";
 import { describeCause, type JobCause, type ModuleReference } from "./job.ts";
-import type { OwnerRefusal } from "./reports.ts";
+import type { OwnerRefusal, RungOutcome, RungReport } from "./reports.ts";
 import { WEDGED_BEFORE, type StuckStep, type Wedges } from "./wedge.ts";
 
 /** A rung that failed. */
@@ -18,18 +18,6 @@ export type BringUpFailure = {
   /** What the board said of its step; null for a step of the die host. */
   readonly verdict: BoardVerdict | null;
   readonly cause: JobCause;
-};
-
-export type RungOutcome = "done" | "skipped" | "refused" | "hung" | "lost";
-
-/** What became of a rung. */
-export type RungReport = {
-  readonly die: number;
-  readonly step: BringUpStep;
-  readonly outcome: RungOutcome;
-  readonly elapsedMs: number;
-  /** Why it was skipped or failed, or what it found; may be empty. */
-  readonly detail: string;
 };
 
 /** Who watches a climb, and how fast it may go. */

@@ -9,8 +9,8 @@ import {
   type BringUpTools,
 } from "./bring-up-rung.ts";
 import type { Die, Residence } from "./die.ts";
-import { HOST_REPLACED, type DieTable } from "./die-table.ts";
-import type { JobCause } from "./job.ts";
+import type { DieTable } from "./die-table.ts";
+import { HOST_REPLACED, type JobCause } from "./job.ts";
 import type { DieState, OwnerRefusal } from "./reports.ts";
 import type { Lease } from "./window.ts";
 

@@ -13,7 +13,7 @@ import { Health } from "./health.ts";
 import { HostKeeper } from "./host-keeper.ts";
 import type { HostLauncher, HostLink } from "./host-link.ts";
 import type { Journal } from "./journal.ts";
-import { describeCause, type JobCause, type ModuleReference } from "./job.ts";
+import { describeCause, HOST_REPLACED, type JobCause, type ModuleReference } from "./job.ts";
 import {
   DIES_MAX,
   type Discovery,
@@ -47,9 +47,6 @@ export const refuse = (code: OwnerRefusalCode, message: string): Result<never, O
 
 /** A die that is leased and online, and the host that has its context. */
 export type Serving = { readonly die: Die; readonly lease: Lease; readonly link: HostLink };
-
-/** The cause told to dies whose host was replaced so that another die is counted in it. */
-export const HOST_REPLACED = "host_replaced";
 
 /** How often a die that is lost again while a request waits for it is brought back for it. */
 const SERVE_TRIES_MAX = 3;

@@ -187,6 +187,9 @@ export type JobCause = {
   readonly message: string;
 };
 
+/** The cause told to dies whose host was replaced so that another die is counted in it. */
+export const HOST_REPLACED = "host_replaced";
+
 /** A cause in one line: which call, the name, the message; each once, since drivers repeat them. */
 export function describeCause({ name, call, message }: JobCause): string {
   const named = message.includes(name) ? message : `${name}: ${message}`;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { LadderReport } from "./ladder.ts";
+import type { LadderReport } from "./reports.ts";
 import { createBoardBench } from "./testing-board.ts";
 
 const refusedOf = ({ rows }: LadderReport): readonly string[] =>

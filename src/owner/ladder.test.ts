@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import type { BoardFailure } from "../board/mod.ts";
 import { BRING_UP_STEPS, type BringUpStep, type JournalLine } from "./journal.ts";
-import type { LadderReport } from "./ladder.ts";
+import type { LadderReport } from "./reports.ts";
 import { createBoardBench, type BoardBench } from "./testing-board.ts";
 
 const climb = (

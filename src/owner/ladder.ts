@@ -4,33 +4,20 @@
  * an earlier run has done is found as it is, and not done again.
  */
 import { err, ok, type Result } from "../base/mod.ts";
-import { rung, type RungPace, type RungReport } from "./bring-up-rung.ts";
+import { rung, type RungPace } from "./bring-up-rung.ts";
 import type { DieTable } from "./die-table.ts";
 import type { HostFailure } from "./frames.ts";
 import { BRING_UP_STEPS, type BringUpStep } from "./journal.ts";
-import type { Discovery, Owner, OwnerRefusal, ReadReport } from "./reports.ts";
-
-export type LadderOptions = {
-  /** The last rung to be climbed; null climbs all. */
-  readonly until: BringUpStep | null;
-  /** Between a rung's line in the journal and the rung, in milliseconds. */
-  readonly pauseMs: number;
-  readonly onRow?: (row: LadderRow) => void;
-};
-
-/** A rung that was climbed, or was not. */
-export type LadderRow = RungReport & { readonly address: string | null };
-
-export type LadderReport = {
-  readonly rows: readonly LadderRow[];
-  /**
-   * `complete`: every die is up and has swapped. `stopped`: the climb ended where it was to.
-   * `failed`: a rung did; others may have come up all the same.
-   */
-  readonly outcome: "complete" | "stopped" | "failed";
-  /** The dies that answered last. */
-  readonly online: readonly number[];
-};
+import type {
+  Discovery,
+  LadderOptions,
+  LadderReport,
+  LadderRow,
+  Owner,
+  OwnerRefusal,
+  ReadReport,
+  RungReport,
+} from "./reports.ts";
 
 /** Each die gets a pattern of its own, so that a result in the wrong place is seen. */
 const SEED = 0x5eed;

@@ -28,8 +28,6 @@ export {
   type LocalLauncher,
   type LocalLauncherOptions,
 } from "./local-host.ts";
-export type { RungOutcome } from "./bring-up-rung.ts";
-export type { LadderOptions, LadderReport, LadderRow } from "./ladder.ts";
 export { HEALTH_PERIOD_MS } from "./health.ts";
 export { createOwner } from "./owner.ts";
 export { Wedges, type Wedge } from "./wedge.ts";
@@ -79,4 +77,8 @@ export {
   type TeardownReport,
   type WindowStatus,
   type WorkReport,
+  type LadderOptions,
+  type LadderReport,
+  type LadderRow,
+  type RungOutcome,
 } from "./reports.ts";

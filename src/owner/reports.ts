@@ -4,8 +4,8 @@
  */
 import type { Result } from "../base/mod.ts";
 import type { BackendName } from "../gpu/mod.ts";
+import type { BringUpStep } from "./journal.ts";
 import type { Job, JobCause, JobResult } from "./job.ts";
-import type { LadderOptions, LadderReport } from "./ladder.ts";
 import type { Wedge } from "./wedge.ts";
 
 /** Dies one owner can hold: the seed's limit, and a full box of K80s. */
@@ -257,6 +257,40 @@ export type OwnerStatus = {
   readonly windows: readonly WindowStatus[];
   /** What was noticed and names no die. */
   readonly faults: readonly FaultCount[];
+};
+
+export type RungOutcome = "done" | "skipped" | "refused" | "hung" | "lost";
+
+/** What became of a rung. */
+export type RungReport = {
+  readonly die: number;
+  readonly step: BringUpStep;
+  readonly outcome: RungOutcome;
+  readonly elapsedMs: number;
+  /** Why it was skipped or failed, or what it found; may be empty. */
+  readonly detail: string;
+};
+
+export type LadderOptions = {
+  /** The last rung to be climbed; null climbs all. */
+  readonly until: BringUpStep | null;
+  /** Between a rung's line in the journal and the rung, in milliseconds. */
+  readonly pauseMs: number;
+  readonly onRow?: (row: LadderRow) => void;
+};
+
+/** A rung that was climbed, or was not. */
+export type LadderRow = RungReport & { readonly address: string | null };
+
+export type LadderReport = {
+  readonly rows: readonly LadderRow[];
+  /**
+   * `complete`: every die is up and has swapped. `stopped`: the climb ended where it was to.
+   * `failed`: a rung did; others may have come up all the same.
+   */
+  readonly outcome: "complete" | "stopped" | "failed";
+  /** The dies that answered last. */
+  readonly online: readonly number[];
 };
 
 /** One long-lived owner of all dies. Every method may be called while others are under way. */
