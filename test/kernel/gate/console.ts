@@ -3,7 +3,10 @@
 const MARK = "HOLDFAST-GUEST ";
 
 /** The parts that a run may be asked for, in their order. */
-export const OPTIONAL_PARTS = ["v1", "slot", "board", "v2", "locked"] as const;
+export const OPTIONAL_PARTS = ["v1", "slot", "kills", "board", "v2", "locked"] as const;
+
+/** Those that run where none is named; `kills` takes minutes. */
+export const DEFAULT_PARTS = OPTIONAL_PARTS.filter((part) => part !== "kills");
 
 export type OptionalPart = (typeof OPTIONAL_PARTS)[number];
 
@@ -15,7 +18,7 @@ export const partsOf = (wanted: readonly OptionalPart[]): readonly PartName[] =>
 ];
 
 /** Those that run node's tests, whose report counts them. */
-export const SUITES = ["board", "v2", "locked"] as const satisfies readonly OptionalPart[];
+export const SUITES = ["kills", "board", "v2", "locked"] as const satisfies readonly OptionalPart[];
 
 export type PartName = "init" | "ram" | OptionalPart | "taint";
 

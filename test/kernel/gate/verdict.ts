@@ -16,6 +16,7 @@ const V1_STATUSES = ["ok", "ok", "ok", "verify_failed", "out_of_bounds"] as cons
 const TELLING: Readonly<Record<OptionalPart, string>> = {
   v1: "v1 in the guest's RAM",
   slot: "the window's own rules",
+  kills: "a ladder killed in every rung",
   board: "dies behind /dev/bar_swap",
   v2: "v2 on debugfs",
   locked: "lockdown",

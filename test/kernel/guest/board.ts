@@ -4,7 +4,7 @@
  */
 import { suite } from "node:test";
 import { registerDriverTests } from "./board-driver-tests.ts";
-import { registerKillTests, registerLadderTests } from "./board-ladder-tests.ts";
+import { registerKernelKillTests, registerLadderTests } from "./board-ladder-tests.ts";
 import { registerOwnerTests } from "./board-owner-tests.ts";
 import { registerSlotTests } from "./board-slot-tests.ts";
 import { registerSysfsTests } from "./board-sysfs-tests.ts";
@@ -15,4 +15,4 @@ suite("driver", registerDriverTests);
 suite("slot", registerSlotTests);
 suite("owner", registerOwnerTests);
 suite("ladder", registerLadderTests);
-suite("killed", registerKillTests);
+suite("killed", registerKernelKillTests);

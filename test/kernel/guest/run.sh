@@ -74,6 +74,7 @@ say "ram rc=$?"
 part v1 60 /mnt/guest-v1 --job /mnt/v1/job --done /mnt/v1/done
 make_board
 part slot 60 /mnt/slot-check
+suite kills 900 kills
 # Beside v2, which leaves half of the machine idle. On one processor the software GPU has one thread,
 # which starts in half of the time. Two that print at once cannot be read.
 {
