@@ -50,7 +50,7 @@ log=$state/kills.log
 {
   printf 'online 0\nonline 1\nwork 1 9 200\n'
   for turn in 1 2 3 4 5; do
-    sleep 2 # the host in reserve is started a second after the last one was taken
+    sleep 11 # the host in reserve is started ten seconds after the last one was taken
     printf 'status\n'
     sleep 1
     kill -9 "$(sed -n 's/.* die  0: .*host_pid=\([0-9]*\).*/\1/p' "$log" | tail -1)"
