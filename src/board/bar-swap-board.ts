@@ -4,8 +4,9 @@
  */
 import { ok, type EventClock, type Log } from "../base/mod.ts";
 import { BarSwapSlot } from "./bar-swap-slot.ts";
-import type { Board, BoardDie, BoardEvent } from "./board.ts";
+import type { Board, BoardDie } from "./board.ts";
 import { STEP_TIMEOUTS, type StepOutcome, type StepTimeouts } from "./board-step.ts";
+import { createEventSource, type EventSource } from "./event-source.ts";
 import type { KernelLogSource } from "./kernel-log.ts";
 import { createKernelWatch } from "./kernel-watch.ts";
 import { ordinalByAddress } from "./ordinal.ts";
@@ -108,13 +109,9 @@ function boardDie(root: string, { address }: SlotDie, die: number): BoardDie {
   return { die, address, name: found === null ? "not on the bus" : gpuName(found) };
 }
 
-type SlotWatch = Pick<Board, "watch"> & { readonly close: () => void };
-
 /** Looks at the slot now and then while somebody listens. */
-function createSlotWatch(slot: BarSwapSlot, clock: EventClock): SlotWatch {
-  const listeners = new Set<(event: BoardEvent) => void>();
-  let stop: (() => void) | null = null;
-  const start = (): (() => void) => {
+function createSlotWatch(slot: BarSwapSlot, clock: EventClock): EventSource {
+  return createEventSource((tell) => {
     let isStopped = false;
     let callOff: () => void = () => undefined;
     const lookLater = (): void => {
@@ -123,9 +120,7 @@ function createSlotWatch(slot: BarSwapSlot, clock: EventClock): SlotWatch {
     const look = async (): Promise<void> => {
       const loss = await slot.look();
       if (isStopped) return;
-      if (loss !== null) {
-        for (const listener of listeners) listener({ kind: "slot_lost", xid: null, ...loss });
-      }
+      if (loss !== null) tell({ kind: "slot_lost", xid: null, ...loss });
       lookLater();
     };
     lookLater();
@@ -133,21 +128,5 @@ function createSlotWatch(slot: BarSwapSlot, clock: EventClock): SlotWatch {
       isStopped = true;
       callOff();
     };
-  };
-  const close = (): void => {
-    listeners.clear();
-    stop?.();
-    stop = null;
-  };
-  return {
-    watch: (listener) => {
-      listeners.add(listener);
-      stop ??= start();
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size === 0) close();
-      };
-    },
-    close,
-  };
+  });
 }

@@ -1,6 +1,7 @@
 /** Board events out of the kernel's log: what `Board.watch` offers, for dies by their address. */
 import type { EventClock } from "../base/mod.ts";
-import type { BoardDie, BoardEvent } from "./board.ts";
+import type { BoardDie } from "./board.ts";
+import { createEventSource, type EventSource } from "./event-source.ts";
 import {
   followKernelLog,
   openKernelLog,
@@ -19,17 +20,9 @@ export type KernelWatchOptions = {
   readonly open?: () => KernelLogSource;
 };
 
-export type KernelWatch = {
-  /** Calls back for each event from now on; the returned function takes that back. */
-  readonly watch: (listener: (event: BoardEvent) => void) => () => void;
-  readonly close: () => void;
-};
-
 /** The log is open while somebody listens, so that a command that only lists dies leaves it be. */
-export function createKernelWatch(options: KernelWatchOptions): KernelWatch {
-  const listeners = new Set<(event: BoardEvent) => void>();
-  let stop: (() => void) | null = null;
-  const start = (): (() => void) => {
+export function createKernelWatch(options: KernelWatchOptions): EventSource {
+  return createEventSource((tell) => {
     const scan = createScan();
     return followKernelLog({
       clock: options.clock,
@@ -40,27 +33,11 @@ export function createKernelWatch(options: KernelWatchOptions): KernelWatch {
       onRecord: (record) => {
         for (const sighting of scan(record)) {
           const event = boardEventOf(sighting, options.dies());
-          if (event !== null) for (const listener of listeners) listener(event);
+          if (event !== null) tell(event);
         }
       },
     });
-  };
-  const close = (): void => {
-    listeners.clear();
-    stop?.();
-    stop = null;
-  };
-  return {
-    watch: (listener) => {
-      listeners.add(listener);
-      stop ??= start();
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size === 0) close();
-      };
-    },
-    close,
-  };
+  });
 }
 
 /** Longest message that is put together from its continuations, in characters. */

@@ -53,7 +53,7 @@ export {
   type KernelLogSource,
   type KernelRecord,
 } from "./kernel-log.ts";
-export { createKernelWatch, type KernelWatch, type KernelWatchOptions } from "./kernel-watch.ts";
+export { createKernelWatch, type KernelWatchOptions } from "./kernel-watch.ts";
 export {
   createSimBoard,
   dieOfStepPid,

@@ -48,8 +48,6 @@ export type SlotMove =
   | { readonly refused: StepError; readonly lost: StepError | null };
 
 export type StepCall = keyof StepCalls;
-export type StepRequest<K extends StepCall = StepCall> = StepCalls[K]["request"];
-export type StepReply<K extends StepCall = StepCall> = StepCalls[K]["reply"];
 
 /** A step that the system turned down. */
 export type StepError = {
