@@ -157,15 +157,13 @@ class PciDriver {
   }
 
   async bind(die: number): Promise<StepOutcome<void>> {
-    const found = this.#find(die);
-    if (found === null) return noSuchDie(die);
-    const { address } = found;
-    const stuck = this.#stuckOn(found);
-    if (stuck !== null) return err(stuck);
+    const found = this.#reach(die);
+    if (!found.ok) return found;
+    const { address } = found.value;
     const before = this.#driverOf(address);
     if (before === NVIDIA) return ok(undefined);
     if (before !== null) return takenBy("bind", before, address);
-    const ready = await this.#mayBind(found);
+    const ready = await this.#mayBind(found.value);
     if (!ready.ok) return ready;
     const { steps, timeouts } = this.#options;
     const at = {
@@ -201,11 +199,9 @@ class PciDriver {
   }
 
   async unbind(die: number): Promise<StepOutcome<void>> {
-    const found = this.#find(die);
-    if (found === null) return noSuchDie(die);
-    const { address } = found;
-    const stuck = this.#stuckOn(found);
-    if (stuck !== null) return err(stuck);
+    const found = this.#reach(die);
+    if (!found.ok) return found;
+    const { address } = found.value;
     const before = this.#driverOf(address);
     if (before === null) return ok(undefined);
     if (before !== NVIDIA) return takenBy("unbind", before, address);
@@ -302,6 +298,14 @@ class PciDriver {
 
   #find(die: number): BoardDie | null {
     return this.#options.dies().find((each) => each.die === die) ?? null;
+  }
+
+  /** The die, unless an earlier step on it hangs, behind which this one would hang too. */
+  #reach(die: number): StepOutcome<BoardDie> {
+    const found = this.#find(die);
+    if (found === null) return noSuchDie(die);
+    const stuck = this.#stuckOn(found);
+    return stuck === null ? ok(found) : err(stuck);
   }
 
   #dieInWindow(): BoardDie | null {
