@@ -63,8 +63,8 @@ function strange({ state: { strangeLines, journalPath } }: Facts): readonly Find
       severity: "note",
       subject: journalPath,
       message:
-        `${counted(strangeLines, "line")} of the bring-up journal without sense: torn by a crash, ` +
-        `of a newer version, or not ours`,
+        `${counted(strangeLines, "line")} of the bring-up journal without sense: ` +
+        `torn by a crash, of a newer version, or not ours`,
       mend: "look at them; once no rung is held back, the file may be removed",
       command: `tail ${journalPath}`,
     },
