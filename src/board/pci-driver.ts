@@ -4,7 +4,7 @@
  * did is believed only once the `driver` link shows it.
  */
 import { createMutex, err, ok, type EventClock, type Log } from "../base/mod.ts";
-import type { BoardDie, BoardFailure, DriverBinding, Holder } from "./board.ts";
+import type { BoardDie, DriverBinding, Holder } from "./board.ts";
 import { boardStep, lost, refused, type StepOutcome, type StepTimeouts } from "./board-step.ts";
 import {
   BLOCKED_OVERRIDE,
@@ -14,9 +14,9 @@ import {
   type OverrideTools,
 } from "./driver-override.ts";
 import { describeHolders, findHolders, type DieHolder } from "./holders.ts";
+import { HungSteps } from "./hung-steps.ts";
 import { readDriver } from "./pci-function.ts";
 import { askPresence, type PresenceTools } from "./presence.ts";
-import { isProcessAlive, type ProcessId } from "./process-state.ts";
 import { loadModule, moduleState } from "./module-load.ts";
 import type { StepRunner } from "./step-runner.ts";
 
@@ -64,20 +64,18 @@ class PciDriver {
   readonly #turn = createMutex();
   /** What each die's bring-up step has written, in order, until that step has worked out. */
   readonly #changes = new Map<number, OverrideChange[]>();
-  /** Dies on which a step hung, and the process that still hangs in it. */
-  readonly #hung = new Map<number, ProcessId>();
-  /** The process that hangs in loading the driver: all dies are its to probe, one by one. */
-  #hungLoad: ProcessId | null = null;
+  readonly #hung: HungSteps;
   readonly inTurn = this.#turn.run;
 
   constructor(options: PciDriverOptions) {
     this.#options = options;
+    this.#hung = new HungSteps(options.root);
   }
 
   /** The kernel shows the link while a probe is still under way: one that hangs has no die yet. */
   isBound(die: number): boolean {
     const found = this.#find(die);
-    if (found === null || this.#stuckOn(found) !== null) return false;
+    if (found === null || this.#hung.on(found) !== null) return false;
     return this.#driverOf(found.address) === NVIDIA;
   }
 
@@ -85,7 +83,7 @@ class PciDriver {
     this.#changes.set(die, []);
     const found = this.#find(die);
     if (found === null) return noSuchDie(die);
-    const loading = this.#stuckLoad();
+    const loading = this.#hung.inLoad();
     if (loading !== null) return err(loading);
     const opened = await this.#open(found);
     if (!opened.ok) return opened;
@@ -119,22 +117,22 @@ class PciDriver {
     die: BoardDie,
     value: typeof BLOCKED_OVERRIDE | null,
   ): Promise<StepOutcome<void>> {
-    const stuck = this.#stuckOn(die);
+    const stuck = this.#hung.on(die);
     if (stuck !== null) return err(stuck);
     const changed = await changeOverride(this.#overrides(), die.address, value);
-    if (!changed.ok) return this.#noteHang(die.die, changed);
+    if (!changed.ok) return this.#hung.note(die.die, changed);
     if (changed.value !== null) this.#changes.get(forDie)?.push(changed.value);
     return ok(undefined);
   }
 
   async load(): Promise<StepOutcome<void>> {
     const die = this.#dieInWindow();
-    const loading = this.#stuckLoad();
+    const loading = this.#hung.inLoad();
     if (loading !== null) return err(loading);
     const loaded = await loadModule(NVIDIA, this.#options);
-    if (!loaded.ok) this.#hungLoad = processOf(loaded.error);
+    if (!loaded.ok) this.#hung.noteLoad(loaded.error);
     // The one die that is not blocked is the one in whose probe it hangs.
-    if (!loaded.ok) return die === null ? loaded : this.#noteHang(die.die, loaded);
+    if (!loaded.ok) return die === null ? loaded : this.#hung.note(die.die, loaded);
     if (die === null || this.#driverOf(die.address) === NVIDIA) {
       for (const each of this.#options.dies())
         if (die !== each && this.isBound(each.die))
@@ -152,7 +150,7 @@ class PciDriver {
     this.#changes.set(die, []);
     const found = this.#find(die);
     if (found === null) return noSuchDie(die);
-    const loading = this.#stuckLoad();
+    const loading = this.#hung.inLoad();
     return loading === null ? this.#open(found) : err(loading);
   }
 
@@ -173,7 +171,7 @@ class PciDriver {
       meanings: BIND_MEANINGS,
     } as const;
     const body = { path: `${DRIVER_FOLDER}/bind`, text: address };
-    const bound = this.#noteHang(die, await boardStep(steps, at, body));
+    const bound = this.#hung.note(die, await boardStep(steps, at, body));
     // The link is there from the beginning of a probe on: it proves nothing of one that hangs.
     if (!bound.ok && bound.error.verdict === "hung") return bound;
     const after = this.#driverOf(address);
@@ -192,7 +190,7 @@ class PciDriver {
       return refused("bind", `die ${die.die} is not in the slot; it is bound only while it is`);
     }
     const asked = await askPresence(this.#options.presence, die.address);
-    const looked = this.#noteHang(die.die, asked);
+    const looked = this.#hung.note(die.die, asked);
     if (!looked.ok) return looked;
     if (looked.value === "present") return ok(undefined);
     return lost("bind", `${die.address} does not answer: it fell off the bus, and is not bound`);
@@ -212,7 +210,7 @@ class PciDriver {
     const { steps, timeouts } = this.#options;
     const at = { call: "write", name: "unbind", timeoutMs: timeouts.bindMs } as const;
     const body = { path: `${DRIVER_FOLDER}/unbind`, text: address };
-    const done = this.#noteHang(die, await boardStep(steps, at, body));
+    const done = this.#hung.note(die, await boardStep(steps, at, body));
     // The link goes before the driver is asked to let go.
     if (!done.ok && done.error.verdict === "hung") return done;
     const after = this.#driverOf(address);
@@ -270,18 +268,18 @@ class PciDriver {
   /** Writes what was there; what is in the way of that, or null. */
   async #undo(name: string, before: OverrideChange["before"]): Promise<string | null> {
     const of = this.#options.dies().find(({ address }) => address === name);
-    const stuck = of === undefined ? null : this.#stuckOn(of);
+    const stuck = of === undefined ? null : this.#hung.on(of);
     if (stuck !== null) return stuck.message;
     const undone = await writeOverride(this.#overrides(), name, before);
     if (undone.ok) return null;
-    if (of !== undefined) this.#noteHang(of.die, undone);
+    if (of !== undefined) this.#hung.note(of.die, undone);
     return undone.error.message;
   }
 
   /** Why that function stays blocked after a bring-up of the die failed; null: it need not. */
   #whyBlocked(die: number, name: string): string | null {
     if (this.#find(die)?.address === name) return null;
-    const loading = this.#stuckLoad();
+    const loading = this.#hung.inLoad();
     if (loading !== null) return loading.message;
     const state = moduleState(this.#options.root, NVIDIA);
     return state === null ? null : `${NVIDIA} is ${state} and would probe the die`;
@@ -304,7 +302,7 @@ class PciDriver {
   #reach(die: number): StepOutcome<BoardDie> {
     const found = this.#find(die);
     if (found === null) return noSuchDie(die);
-    const stuck = this.#stuckOn(found);
+    const stuck = this.#hung.on(found);
     return stuck === null ? ok(found) : err(stuck);
   }
 
@@ -312,49 +310,7 @@ class PciDriver {
     const occupant = this.#options.occupant();
     return occupant === null ? null : this.#find(occupant);
   }
-
-  /** Remembers which process hangs with the die: the next step on it would hang behind it. */
-  #noteHang<T>(die: number, outcome: StepOutcome<T>): StepOutcome<T> {
-    const process = outcome.ok ? null : processOf(outcome.error);
-    if (process !== null) this.#hung.set(die, process);
-    return outcome;
-  }
-
-  #stuckOn(die: BoardDie): BoardFailure | null {
-    const process = this.#hung.get(die.die);
-    if (process === undefined) return null;
-    if (this.#isAlive(process)) {
-      return stillHangs(process, `an earlier step on ${die.address}, and has its lock`);
-    }
-    this.#hung.delete(die.die);
-    return null;
-  }
-
-  #stuckLoad(): BoardFailure | null {
-    const process = this.#hungLoad;
-    if (process === null) return null;
-    if (this.#isAlive(process)) {
-      return stillHangs(process, `loading ${NVIDIA}, and would probe each die that is let go`);
-    }
-    this.#hungLoad = null;
-    return null;
-  }
-
-  #isAlive({ pid, startTicks }: ProcessId): boolean {
-    return isProcessAlive(this.#options.root, pid, startTicks);
-  }
 }
-
-const processOf = ({ stepPid, stepStartTicks = 0 }: BoardFailure): ProcessId | null =>
-  stepPid === undefined ? null : { pid: stepPid, startTicks: stepStartTicks };
-
-const stillHangs = ({ pid, startTicks }: ProcessId, where: string): BoardFailure => ({
-  verdict: "hung",
-  call: "wait",
-  message: `pid ${pid} still hangs in ${where}`,
-  stepPid: pid,
-  stepStartTicks: startTicks,
-});
 
 const noSuchDie = (die: number): StepOutcome<never> =>
   refused("driver", `the board has no die ${die}`);
