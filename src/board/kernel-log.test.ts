@@ -201,17 +201,22 @@ test("a plain file in the device's place is read to its end and then left", asyn
   rmSync(root, { recursive: true });
 });
 
-test("events of a board's dies come out of records while somebody listens", async () => {
-  const ring = new Ring();
-  const clock = new VirtualClock();
-  const events: BoardEvent[] = [];
+/** Watches die 3 at 0000:05:00.0; returns what ends that. */
+function watchDie(ring: Ring, clock: VirtualClock, events: BoardEvent[]): () => void {
   const watch = createKernelWatch({
     clock,
     dies: () => [{ die: 3, address: "0000:05:00.0", name: "GK210" }],
     onNote: () => assert.fail("there is nothing to note"),
     open: () => ring.source,
   });
-  const forget = watch.watch((event) => void events.push(event));
+  return watch.watch((event) => void events.push(event));
+}
+
+test("events of a board's dies come out of records while somebody listens", async () => {
+  const ring = new Ring();
+  const clock = new VirtualClock();
+  const events: BoardEvent[] = [];
+  const forget = watchDie(ring, clock, events);
   ring.add("NVRM: Xid (PCI:0000:05:00): 31, pid=1, name=a, MMU Fault");
   ring.add("NVRM: Xid (PCI:0000:81:00): 79, not ours");
   ring.add("NVRM: Xid (PCI:0000:0");
@@ -237,13 +242,7 @@ test("an Xid that begins a message of several pieces is not of the line before i
   const clock = new VirtualClock();
   const events: BoardEvent[] = [];
   ring.add(`NVRM: GPU at PCI:0000:05:00: ${UUID}`);
-  const watch = createKernelWatch({
-    clock,
-    dies: () => [{ die: 3, address: "0000:05:00.0", name: "GK210" }],
-    onNote: () => assert.fail("there is nothing to note"),
-    open: () => ring.source,
-  });
-  const forget = watch.watch((event) => void events.push(event));
+  const forget = watchDie(ring, clock, events);
   await clock.run(() => false, KERNEL_LOG_POLL_MS * 2);
   // What the driver said before our start tells whose this is.
   ring.add(`NVRM: Xid (${UUID}): 31, x`);

@@ -219,21 +219,28 @@ export type FaultCount = {
   readonly atMs: number;
 };
 
-/** One window, and who waits for it. */
-export type WindowStatus = {
-  /** The group of dies that share it. */
-  readonly group: number;
+/** What a window shows, and who waits for it. */
+export type WindowState = {
   readonly occupant: number | null;
   readonly isMoving: boolean;
-  /** Uses of the occupant that are under way. */
+  /** Leases that are out. */
   readonly leases: number;
-  /** Requests that wait, and how long the oldest of them has. */
+  /** Requests that wait. */
   readonly waiting: number;
+  /** How long the oldest of them has waited; 0 where none does. */
   readonly longestWaitMs: number;
-  /** How long the occupant has been in it. */
+  /** Since the occupant came; 0 where there is none. */
   readonly heldMs: number;
-  readonly swaps: number;
+  /** Moves that failed. */
   readonly failedMoves: number;
+};
+
+/** One window of the owner's. */
+export type WindowStatus = WindowState & {
+  /** The group of dies that share it. */
+  readonly group: number;
+  /** Moves that were made. */
+  readonly swaps: number;
   /** Null where it was never moved. */
   readonly swapTimes: SwapTimes | null;
 };

@@ -11,7 +11,7 @@
  * `#next`.
  */
 import { invariant, ok, type EventClock, type Result } from "../base/mod.ts";
-import { isHeldBack, type OwnerRefusal } from "./reports.ts";
+import { isHeldBack, type OwnerRefusal, type WindowState } from "./reports.ts";
 import { SwapLog } from "./swap-times.ts";
 
 /** How long the parts of one move took. */
@@ -50,22 +50,6 @@ export type WindowPolicy = {
 
 /** A swap costs milliseconds, so a hold of the same order bounds the loss to a half. */
 export const DEFAULT_WINDOW_POLICY: WindowPolicy = { minimumHoldMs: 5, maximumWaitMs: 1000 };
-
-/** What a window shows, and who waits for it. */
-export type WindowState = {
-  readonly occupant: number | null;
-  readonly isMoving: boolean;
-  /** Leases that are out. */
-  readonly leases: number;
-  /** Requests that wait. */
-  readonly waiting: number;
-  /** How long the oldest of them has waited; 0 where none does. */
-  readonly longestWaitMs: number;
-  /** Since the occupant came; 0 where there is none. */
-  readonly heldMs: number;
-  /** Moves that failed; the others are in `swapLog`. */
-  readonly failedMoves: number;
-};
 
 export type Window = {
   /**
